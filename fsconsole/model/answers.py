@@ -22,7 +22,7 @@ from fsconsole.model.plan import (
     arrays_in_words,
 )
 from fsconsole.model.wire import Wire
-from fsconsole.model.workload import DataKind, End, Layout, Workload, WorkloadKind
+from fsconsole.model.workload import DataKind, End, Layout, SyncAt, SyncCall, Workload, WorkloadKind
 
 Value = TypeVar("Value", bound=Wire)
 
@@ -65,6 +65,8 @@ class WorkloadAnswer(Wire, frozen=True):
     file_size_max_bytes: int
     direct: bool
     fsync_every: int
+    sync_at: SyncAt
+    sync_call: SyncCall
     limit_bytes: int
     duration_s: float
     end: End

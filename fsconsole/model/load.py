@@ -31,6 +31,11 @@ _LARGEST_NS = 2**63 - 1
 """No clock of the kernel says more, so that whoever counts need not ask."""
 
 
+MOST_PROCESSES = 128
+"""Writers that have a process each. Threads of one process wait for the interpreter lock before they read the clock: where there
+are more writers, mean and high percentiles of what they tell are false."""
+
+
 class Timed(str, Enum):
     """What is timed: a file operation as a whole, or each call that moves data."""
 
@@ -44,6 +49,7 @@ class Timed(str, Enum):
     STAT = "stat"
     DELETE = "delete"
     FSYNC = "fsync"
+    FDATASYNC = "fdatasync"
 
 
 _TIMED_IN: dict[WorkloadKind, tuple[Timed, ...]] = {
@@ -57,6 +63,7 @@ _TIMED_IN: dict[WorkloadKind, tuple[Timed, ...]] = {
 }
 CALLS = frozenset({Timed.WRITE, Timed.APPEND, Timed.READ, Timed.RANDOM_READ, Timed.RANDOM_WRITE})
 """Operations that move data: a load's latency figures are theirs, where it has any."""
+SYNCS = frozenset({Timed.FSYNC, Timed.FDATASYNC})
 
 
 class LatencyBucket(Wire, frozen=True, array_like=True):
@@ -117,7 +124,7 @@ BUCKETS = bucket_of(_LARGEST_NS) + 1
 def timed_in(workload: Workload) -> tuple[Timed, ...]:
     """Return what is timed in a workload, in the order of its regions in the counter page."""
     kinds = [timed for kind, _ in workload.operations for timed in _TIMED_IN.get(kind, ())]
-    return tuple(dict.fromkeys(kinds + ([Timed.FSYNC] if workload.fsync_every else [])))
+    return tuple(dict.fromkeys(kinds + ([Timed(workload.sync_call.value)] if workload.syncs else [])))
 
 
 def merged(parts: Sequence[Latencies]) -> Latencies:

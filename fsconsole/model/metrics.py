@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from fsconsole.model.load import SYNCS, Timed
+
 
 class Unit(str, Enum):
     """What a stored value counts. Values are stored in these base units, and rounded only when printed."""
@@ -16,6 +18,22 @@ class Unit(str, Enum):
     PER_SECOND = "1/s"
     MILLISECONDS = "ms"
     """Of latencies alone, which would be all zeros in seconds."""
+
+
+_OF_EACH = (
+    ("ops_per_s", "ops/s", Unit.PER_SECOND, "{} calls of a mix / (last writer done - first writer started)"),
+    ("mean", "mean", Unit.MILLISECONDS, "mean time of one {} call of a mix"),
+    ("p50", "p50", Unit.MILLISECONDS, "median of these {} calls, within 6 %"),
+    ("p99", "p99", Unit.MILLISECONDS, "99 % of these {} calls were no longer, within 6 %"),
+    ("max", "max", Unit.MILLISECONDS, "the longest of these {} calls"),
+)
+_SPLIT = tuple(
+    (f"{of.value.replace('-', '_')}_{name}", f"{of.value} {column}", unit, explanation.format(of.value))
+    for of in Timed
+    if of not in SYNCS
+    for name, column, unit, explanation in _OF_EACH
+)
+"""A mix is split by what it does: the same figures of each."""
 
 
 class Metric(str, Enum):
@@ -48,6 +66,8 @@ class Metric(str, Enum):
     CPU_PER_GIB = "cpu_per_gib", "CPU/GiB", Unit.SECONDS, "busy CPU seconds per GiB moved"
     FILES_PER_S = ("files_per_s", "files/s", Unit.PER_SECOND,
         "files finished / (last writer done - first writer started)")
+    OPS_PER_S = ("ops_per_s", "ops/s", Unit.PER_SECOND,
+        "blocks read and written, files statted and deleted / (last writer done - first writer started)")
     EXTENTS_MEAN = ("extents_mean", "extents/file", Unit.COUNT,
         "mean over all files of the workload, physically contiguous runs merged, as filefrag counts")
     EXTENTS_MEDIAN = "extents_median", "extents p50", Unit.COUNT, "median extents per file"
@@ -99,7 +119,8 @@ class Metric(str, Enum):
     READ_BYTES = "read_bytes", "bytes read", Unit.BYTES, "bytes that the readers got from the kernel"
     READ_TIME = "read_time", "read time", Unit.SECONDS, "last reader done - first reader started"
     LATENCY_MEAN = ("latency_mean", "latency", Unit.MILLISECONDS,
-        "mean time of one call that reads or writes a block; of stats and deletes: of one file")
+        "mean time of one call that reads or writes a block, with the sync after it; of stats and deletes: of one file; "
+        "with p95 and p99 only for up to 128 writers, which have a process each")
     LATENCY_P50 = "latency_p50", "latency p50", Unit.MILLISECONDS, "median of the same, within 6 %"
     LATENCY_P95 = ("latency_p95", "latency p95", Unit.MILLISECONDS,
         "95 % of the same were no longer, within 6 %")
@@ -108,6 +129,19 @@ class Metric(str, Enum):
     LATENCY_MAX = "latency_max", "latency max", Unit.MILLISECONDS, "the longest of the same"
     OVER_2_S = "over_2_s", "over 2 s", Unit.PERCENT, "share of the same that took more than 2 s"
     OVER_10_S = "over_10_s", "over 10 s", Unit.PERCENT, "share of the same that took more than 10 s"
+    FSYNC_MEAN = "fsync_mean", "fsync", Unit.MILLISECONDS, "mean time of one fsync or fdatasync of the load"
+    FSYNC_P50 = "fsync_p50", "fsync p50", Unit.MILLISECONDS, "median of the same, within 6 %"
+    FSYNC_P99 = "fsync_p99", "fsync p99", Unit.MILLISECONDS, "99 % of the same were no longer, within 6 %"
+    FSYNC_MAX = "fsync_max", "fsync max", Unit.MILLISECONDS, "the longest of the same"
     ARRAY_SYNC = ("array_sync", "resync", Unit.SECONDS,
         "from the array's making until its members were in step")
     # fmt: on
+
+    # As the manual of Enum makes members in a loop.
+    _ignore_ = ["_members", "_row"]  # noqa: RUF012
+    _members = vars()
+    for _row in _SPLIT:
+        _members[_row[0].upper()] = _row
+
+
+OF_MIXES = tuple(Metric(name) for name, *_ in _SPLIT)

@@ -66,6 +66,24 @@ class End(str, Enum):
     AT_ONCE = "at-once"
 
 
+class SyncAt(str, Enum):
+    """When a load syncs the files that it writes."""
+
+    WRITES = "writes"
+    """After every so many writes of a thread, the file written last."""
+    EACH_FILE = "each-file"
+    """Before a file is closed."""
+    END = "end"
+    """After a thread's last operation, every file that it wrote, as fio's end_fsync."""
+
+
+class SyncCall(str, Enum):
+    """System call that a load syncs with (man 2 fsync)."""
+
+    FSYNC = "fsync"
+    FDATASYNC = "fdatasync"
+
+
 class Directories(Wire, frozen=True):
     """Layout with, for PER_COUNT, the number of files in each directory."""
 
@@ -97,7 +115,9 @@ class Workload(Wire, frozen=True):
     direct: bool = False
     """O_DIRECT."""
     fsync_every: int = 0
-    """An fsync after so many writes of a thread; 0: none."""
+    """Of SyncAt.WRITES: after so many writes of a thread, over all its files; 0: never."""
+    sync_at: SyncAt = SyncAt.WRITES
+    sync_call: SyncCall = SyncCall.FSYNC
     limit_bytes: int = 0
     duration_s: float = 0.0
     end: End = End.BETWEEN_OPERATIONS
@@ -162,6 +182,11 @@ class Workload(Wire, frozen=True):
     def writes(self) -> bool:
         """Whether it hands data to the kernel."""
         return self._does(_WRITING)
+
+    @property
+    def syncs(self) -> bool:
+        """Whether it syncs files itself, before its drain."""
+        return self.sync_at is not SyncAt.WRITES or self.fsync_every > 0
 
     @property
     def changes(self) -> bool:

@@ -17,7 +17,16 @@ from fsconsole import units
 from fsconsole.catalog.tables import LONGEST_TEXT, Table, nearest_words, shown
 from fsconsole.errors.targets import BadQuantity
 from fsconsole.model.plan import DeleteWith, Equalise, Order
-from fsconsole.model.workload import OPERATIONS, DataKind, Directories, End, Layout, WorkloadKind
+from fsconsole.model.workload import (
+    OPERATIONS,
+    DataKind,
+    Directories,
+    End,
+    Layout,
+    SyncAt,
+    SyncCall,
+    WorkloadKind,
+)
 from fsconsole.plan.arrays import BITMAPS, LEVELS, MAX_MEMBERS, PARITY, POLICIES, REDUNDANT
 from fsconsole.plan.planfile import (
     AUTO_REPEATS,
@@ -351,6 +360,8 @@ VARIANT = (
         hint="the words of a publication that these stand for; empty: none"),
 )  # fmt: skip
 
+_SYNCS = {"never": (SyncAt.WRITES, 0), **{at.value: (at, 0) for at in (SyncAt.EACH_FILE, SyncAt.END)}}
+
 WORKLOAD = (
     Key("kind", _member(WorkloadKind), "Operation on each file; fio, bonnie, ffsb and command are not run by this version.",
         is_required=True),
@@ -381,8 +392,14 @@ WORKLOAD = (
         hint="random, zero, or share of zeros: 0.5", kinds=_WRITING),
     Key("direct", FLAG, "Opens with O_DIRECT; blocks and sizes must be multiples of 512 bytes, or of the device's own blocks.", default=False,
         hint="yes or no: O_DIRECT", kinds=_MOVING),
-    Key("fsync_every", _number(0, 2**40), "An fsync after so many writes of a thread, over all its files; 0: never.", 0,
-        hint="writes of a thread; empty: never", kinds=_WRITING),
+    Key("fsync", _choice(("never", "each-file", "end"),
+                         lambda said: _SYNCS.get(said, (SyncAt.WRITES, said)),
+                         lambda pair: pair[1] or ("never" if pair[0] is SyncAt.WRITES else pair[0].value),
+                         ("a number of writes", 1, 2**40)),
+        "When written files are synced: each before it is closed; at the end of each thread every file that it wrote; or after every so "
+        "many writes of a thread, over all its files, only the file just written.",
+        (SyncAt.WRITES, 0), ("sync_at", "fsync_every"), hint="each-file, end, or writes: 4", kinds=_WRITING),
+    Key("sync_call", _member(SyncCall), "System call of these syncs.", SyncCall.FSYNC, hint="fsync or fdatasync", kinds=_WRITING),
     Key("bytes", _size(1, MAX_FILE_SIZE_BYTES), "Limit, shared out evenly over the threads.", 0, ("limit_bytes",),
         hint="limit: 10GiB", kinds=_MOVING),
     Key("duration", Kind('time such as `"60s"`', _duration, lambda seconds: f"{seconds}s"), "Limit.", 0.0, ("duration_s",), hint="limit: 60s, 10min"),

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from fsconsole.catalog.tables import Table, nearest_words
-from fsconsole.model.workload import BUILT_IN, End, Layout, Workload, WorkloadKind
+from fsconsole.errors.targets import PlanUnknownKey
+from fsconsole.model.workload import BUILT_IN, End, Layout, SyncCall, Workload, WorkloadKind
 from fsconsole.plan.keys import WORKLOAD, read_keys
 from fsconsole.text import GIB, SECTOR_BYTES
 
@@ -60,6 +61,9 @@ def workload_of(workloads: Sequence[Workload], number: int, threads: int, seed: 
 
 
 def _read_workload(table: Table) -> Workload:
+    if table.has("fsync_every"):
+        new = 'fsync (a number of writes, "each-file" or "end")'
+        raise PlanUnknownKey(table.path, table.key("fsync_every"), new)
     table.only(*(key.name for key in WORKLOAD))
     found = read_keys(table, WORKLOAD)
     found["name"] = found["name"] or found["kind"].value
@@ -101,8 +105,10 @@ def _idle_keys(table: Table, load: Workload) -> Iterator[_Broken]:
         yield "weights", "only a mix has them", 'kind = "mix"'
     if load.of and load.kind is WorkloadKind.CREATE:
         yield "of", "a create makes files of its own", "another kind"
-    if load.fsync_every and not load.writes:
-        yield "fsync_every", "it writes nothing", "a kind that writes"
+    if load.syncs and not load.writes:
+        yield "fsync", "it writes nothing", "a kind that writes"
+    if load.sync_call is not SyncCall.FSYNC and not load.syncs:
+        yield "sync_call", "nothing is synced", 'fsync = "each-file", "end" or a number of writes beside it'
     if not (load.reads or load.writes) and load.kind in BUILT_IN:
         for key in ("direct", "bytes"):
             if table.has(key) and table.raw(key) is not False:

@@ -14,7 +14,7 @@ from fsconsole import units
 from fsconsole.catalog import words
 from fsconsole.catalog.filesystem import Filesystem
 from fsconsole.model.plan import ArraySpec, Cell, DeleteWith, Equalise, Step, StepKind, Write
-from fsconsole.model.workload import BUILT_IN, DataKind, End, Workload, WorkloadKind
+from fsconsole.model.workload import BUILT_IN, DataKind, End, SyncAt, Workload, WorkloadKind
 from fsconsole.plan.arrays import ARRAY_NAME, ARRAY_PATH, Site, resyncs
 from fsconsole.plan.planfile import TargetSpec, written_bytes
 from fsconsole.plan.settings import own_values, writes_of
@@ -155,8 +155,10 @@ def _words(workload: Workload) -> Iterator[str]:
     if workload.writes or workload.kind not in BUILT_IN:
         share = f" (zeros: {workload.zero_share:g})" if workload.data is DataKind.COMPRESSIBLE else ""
         yield f"{workload.data.value} data{share}"
-    if workload.fsync_every:
-        yield f"fsync after every {workload.fsync_every} writes"
+    if workload.syncs:
+        every = f"after every {workload.fsync_every} writes"
+        when = {SyncAt.EACH_FILE: "of each file", SyncAt.END: "of all files at the end"}
+        yield f"{workload.sync_call.value} {when.get(workload.sync_at, every)}"
     end = " at once" if workload.end is End.AT_ONCE else ""
     if workload.limit_bytes:
         yield f"until {units.format_bytes_exact(workload.limit_bytes)} are moved{end}"

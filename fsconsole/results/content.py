@@ -342,7 +342,10 @@ def _published_row(key: str, name: str, row: PublishedRow, scales: dict[Metric, 
 
 
 def _head(column: str, unit: str) -> Column:
-    """Return a head; a ratio of counts has no unit, so that its second half stands in the unit's place."""
+    """Return a head in two lines; a ratio of counts has no unit, so that its second half stands in the unit's place."""
+    name, _, which = column.rpartition(" ")
+    if name and unit == Unit.MILLISECONDS.value:
+        return Column(name, f"{which} {unit}")
     name, slash, per = column.partition("/")
     return Column(name, f"{slash}{per}") if slash and not unit else Column(column, unit)
 

@@ -12,6 +12,7 @@ from fsconsole.model.events import WarningKind
 from fsconsole.model.figures import Measurement, Publication
 from fsconsole.model.metrics import Metric, Unit
 from fsconsole.model.state import CellState, CellStatus, RunState
+from fsconsole.model.workload import WorkloadKind
 from fsconsole.results.figures import (
     CellFigures,
     Noted,
@@ -98,12 +99,25 @@ COLUMNS_WITH_RAW = (
 _MORE_IS_FIRST = frozenset({Unit.BYTES_PER_S, Unit.PER_SECOND})
 _NEAREST_SHOWN = 6
 
+_WHERE_MEASURED = (
+    Metric.READ, Metric.OPS_PER_S, Metric.FSYNC_MEAN, Metric.FSYNC_P50, Metric.FSYNC_P99, Metric.FSYNC_MAX,
+)  # fmt: skip
+"""Columns that stand behind the durable one where a load has such figures; operations those of counted loads alone."""
+_COUNTED = frozenset({WorkloadKind.RANDOM_READ, WorkloadKind.RANDOM_WRITE, WorkloadKind.MIX})
+_GIVE_WAY = (Metric.MKFS, Metric.CHECK, Metric.DELETE, Metric.EXTENTS_MEAN, Metric.CPU)
+"""Columns that make room for them, the first one first."""
+_MOST_COLUMNS = 7
+"""With one that was not always there."""
 
-def with_read(columns: tuple[Metric, ...]) -> tuple[Metric, ...]:
-    """Return columns with that of reads behind the durable one; mkfs, or else check and delete, give way."""
-    left_out = {Metric.MKFS} if Metric.MKFS in columns else {Metric.CHECK, Metric.DELETE}
+
+def with_more(columns: tuple[Metric, ...], more: Sequence[Metric]) -> tuple[Metric, ...]:
+    """Return columns with more of them behind the durable one, for which others give way."""
     place = columns.index(Metric.DURABLE) + 1
-    return tuple(m for m in (*columns[:place], Metric.READ, *columns[place:]) if m not in left_out)
+    shown = [*columns[:place], *more, *columns[place:]]
+    for metric in _GIVE_WAY:
+        if more and len(shown) > _MOST_COLUMNS and metric in shown:
+            shown.remove(metric)
+    return tuple(shown)
 
 
 def highest_first(metric: Metric) -> bool:
@@ -290,12 +304,14 @@ _OWN_FIRST = (Metric.WRITE, Metric.DURABLE, Metric.CPU)
 
 
 def columns_for(grid: Grid) -> tuple[Metric, ...]:
-    """Return the columns that a grid shows unasked: what was published beside it, else shares of a raw row, and reads."""
+    """Return the columns that a grid shows unasked: what was published beside it, else shares of a raw row, reads and syncs."""
     if grid.publication is not None:
         return tuple(dict.fromkeys((*_OWN_FIRST, *grid.publication.metrics)))
-    has_shares = any(row.figure(Metric.OF_RAW_1) for row in grid.rows)
-    columns = COLUMNS_WITH_RAW if has_shares else DEFAULT_COLUMNS
-    return with_read(columns) if any(row.figure(Metric.READ) for row in grid.rows) else columns
+    present = {metric for row in grid.rows for metric, _ in row.figures}
+    if not any(load.kind in _COUNTED for row in grid.rows for load in row.key.workloads):
+        present.discard(Metric.OPS_PER_S)
+    columns = COLUMNS_WITH_RAW if Metric.OF_RAW_1 in present else DEFAULT_COLUMNS
+    return with_more(columns, [metric for metric in _WHERE_MEASURED if metric in present])
 
 
 def _row(name: str, keys: Sequence[RowKey], cells: Sequence[CellFigures]) -> GridRow:

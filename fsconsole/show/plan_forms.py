@@ -103,12 +103,12 @@ class FormField:
 
 
 def form_fields(table: Mapping[str, object]) -> tuple[FormField, ...]:
-    """Return the fields of a workload's kind, and of whatever else its table names."""
+    """Return the fields of a workload's kind, and of whatever else its table changes."""
     kind = WorkloadKind(str(table["kind"]))
     return tuple(
         FormField(name, key.hint, _text_of(table.get(name, "")))
         for name, key in _WORKLOAD.items()
-        if name != "kind" and (kind in key.kinds or table.get(name))
+        if name != "kind" and (kind in key.kinds or table.get(name, "") not in ("", key.kind.toml(key.default)))
     )
 
 

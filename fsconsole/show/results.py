@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from fsconsole.client.runs import Look
 from fsconsole.model.figures import Publication
-from fsconsole.model.metrics import Metric, Unit
+from fsconsole.model.metrics import OF_MIXES, Metric, Unit
 from fsconsole.results.content import (
     heading,
     order_words,
@@ -29,14 +29,15 @@ from fsconsole.text import printable, wrap
 
 _FIRST_OF_GROUP = {
     "write and read": (
-        Metric.WRITE, Metric.DURABLE, Metric.READ, Metric.FILES_PER_S, Metric.WRITTEN, Metric.WRITE_TIME,
+        Metric.WRITE, Metric.DURABLE, Metric.READ, Metric.FILES_PER_S, Metric.OPS_PER_S, Metric.WRITTEN, Metric.WRITE_TIME,
         Metric.DRAIN, Metric.READ_BYTES, Metric.READ_TIME, Metric.FIRST_DONE, Metric.LAST_DONE,
         Metric.STALLS, Metric.PEAK_DIRTY,
     ),
     "latency": (
         Metric.LATENCY_MEAN, Metric.LATENCY_P50, Metric.LATENCY_P95, Metric.LATENCY_P99, Metric.LATENCY_MAX,
-        Metric.OVER_2_S, Metric.OVER_10_S,
+        Metric.OVER_2_S, Metric.OVER_10_S, Metric.FSYNC_MEAN, Metric.FSYNC_P50, Metric.FSYNC_P99, Metric.FSYNC_MAX,
     ),
+    "mix": OF_MIXES,
     "CPU": (Metric.CPU, Metric.CPU_GENERATOR, Metric.CPU_PER_GIB, Metric.OBSERVER),
     "against raw": (
         Metric.OF_RAW_1, Metric.OF_RAW_N, Metric.RAW_WRITE_1, Metric.RAW_WRITE_N, Metric.RAW_READ_1,

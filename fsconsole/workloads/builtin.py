@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ from typing import NoReturn
 import fsconsole
 from fsconsole.errors.runs import GeneratorFailed
 from fsconsole.model.command import CommandResult
-from fsconsole.model.load import Latencies, timed_in
+from fsconsole.model.load import MOST_PROCESSES, Latencies, timed_in
 from fsconsole.model.wire import Mismatch, decode, encode
 from fsconsole.model.workload import Workload
 from fsconsole.system.memfd import CounterPage
@@ -25,9 +24,6 @@ from fsconsole.workloads.tree import SourceFiles, directory_name
 
 _HOST = (sys.executable, "-I", "-m", "fsconsole.workloads.host")
 """Isolated (-I): imports nothing from the operator's environment or working directory."""
-_WORKERS_PER_CPU = 4
-"""Threads of one process share the interpreter lock, which costs a sixth more CPU with eight of them; a process costs
-about 5 ms and 6 MiB. With this many, 16 writers on 2 CPUs are as fast as C threads."""
 
 
 def prepare_load(
@@ -52,7 +48,7 @@ def prepare_load(
         tree=tree,
         tree_device=tree_device,
         name=directory_name(workload.name),
-        workers=min(workload.threads, _WORKERS_PER_CPU * len(os.sched_getaffinity(0))),
+        workers=min(workload.threads, MOST_PROCESSES),
         counters=page.fd,
         workload=workload,
         source=source,
@@ -69,7 +65,7 @@ class BuiltInLoad:
     def __init__(self, running: RunningCommand, page: CounterPage, workload: Workload) -> None:
         self.page = page
         self._running = running
-        self._workload = workload
+        self.workload = workload
         self._directory = ""
         self._last_report: HostReport | None = None
         self._ended_ns = 0
@@ -90,7 +86,7 @@ class BuiltInLoad:
 
     def latencies(self) -> tuple[Latencies, ...]:
         """Return how long operations took, over all threads, one item for each kind of them; before kill()."""
-        return self.page.latencies(timed_in(self._workload))
+        return self.page.latencies(timed_in(self.workload))
 
     def finished(self, timeout_s: float) -> bool:
         """Wait up to timeout_s for the load's end; True where it has ended, however."""

@@ -157,9 +157,9 @@ def filled(data: bytes, pool_bytes: int, block_size_bytes: int) -> memoryview:
     return pool
 
 
-def anonymous_memory(size_bytes: int) -> mmap.mmap:
-    """Return zeroed memory of this process and its forks that begins on a page."""
-    return mmap.mmap(-1, size_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+def anonymous_memory(size_bytes: int, sharing: int = mmap.MAP_PRIVATE) -> mmap.mmap:
+    """Return zeroed memory that begins on a page; forks have a copy, or with MAP_SHARED the same."""
+    return mmap.mmap(-1, size_bytes, flags=sharing | mmap.MAP_ANONYMOUS)
 
 
 _MASK = 2**64 - 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import mmap
 import os
 import random
 import resource
@@ -142,7 +143,7 @@ def _mixed(ground: Ground, operations: dict[WorkloadKind, Operation], thread: in
 _STACK_BYTES = 512 * 1024
 """Enough for a writer; thousands of default stacks (8 MiB) would count against a memory limit."""
 _OWN_BUFFER_BYTES = 2**20
-"""Threads that read larger blocks share one buffer, whose content is not used."""
+"""All that read larger blocks share one buffer, whose content is not used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +159,8 @@ class WorkerTask:
     """A pipe into which each thread writes a byte when it is ready."""
     release_reader: int
     """A pipe from which each thread reads until the host closes its end."""
+    buffer: memoryview | None
+    """What all read into; None where each thread has its own."""
 
 
 def prepared(ground: Ground, means: Means) -> Callable[[Limits], bool]:
@@ -170,7 +173,11 @@ def prepared(ground: Ground, means: Means) -> Callable[[Limits], bool]:
 
 
 def run_operations(means: Means, todo: Iterator[Pick], limits: Limits) -> bool:
-    """Run all operations, up to the limits; False if the engine asked for a stop. Raises OSError."""
+    """Run all operations, up to the limits, then the syncs at the end; False if the engine asked for a stop. Raises OSError."""
+    return _run_all(means, todo, limits) and means.syncs.finish()
+
+
+def _run_all(means: Means, todo: Iterator[Pick], limits: Limits) -> bool:
     words, files_word = means.words, slot_word(means.thread, SlotWord.FILES_DONE)
     is_limited = limits != Limits()
     for files_done, (operation, directory_fd, name, number) in enumerate(todo, start=1):
@@ -195,12 +202,12 @@ def limits_of(workload: Workload, thread: int, started_ns: int) -> Limits:
     return Limits(deadline_ns, budget)
 
 
-def _run_thread(task: WorkerTask, thread: int, shared: memoryview | None) -> None:
+def _run_thread(task: WorkerTask, thread: int) -> None:
     words, workload = task.words, task.ground.workload
     state = slot_word(thread, SlotWord.STATE)
-    buffer = memoryview(b"") if shared is None else shared
-    if shared is None and workload.reads:
-        buffer = memoryview(anonymous_memory(workload.block_size_bytes))
+    buffer = task.buffer
+    if buffer is None:
+        buffer = memoryview(anonymous_memory(workload.block_size_bytes) if workload.reads else b"")
     means = Means(workload, thread, words, task.content.pieces(thread), buffer)
     work = prepared(task.ground, means)
     words[state] = ThreadState.READY
@@ -257,13 +264,15 @@ def _run_job(job: Job) -> None:
     if (page.threads, page.regions) != (workload.threads, len(timed_in(workload))):
         raise Refused(f"the counter page is for {page.threads} threads, the job for {workload.threads}")
     directory, ground = _open_ground(job)
-    content = content_of(workload)
+    content, block = content_of(workload), workload.block_size_bytes
+    is_shared = workload.reads and block > _OWN_BUFFER_BYTES
+    buffer = memoryview(anonymous_memory(block, mmap.MAP_SHARED)) if is_shared else None
     release_reader, release_writer = os.pipe()
     workers: list[Worker] = []
     try:
         for worker in range(job.workers):
             ready = os.pipe()
-            task = WorkerTask(ground, job.workers, worker, content, page.words, ready[1], release_reader)
+            task = WorkerTask(ground, job.workers, worker, content, page.words, ready[1], release_reader, buffer)
             workers.append(_fork_worker(task, ready, release_writer))
         _await_go(workers, directory)
     except (Refused, OSError):
@@ -271,9 +280,15 @@ def _run_job(job: Job) -> None:
             os.kill(forked.pid, signal.SIGKILL)
         _reap(workers)
         raise
+    # The clock of a process's CPU time (man 3 clock_getcpuclockid; CPUCLOCK_SCHED, include/linux/posix-timers.h).
+    prepared_ns = sum(time.clock_gettime_ns(~worker.pid << 3 | 2) for worker in workers)
     page.words[HeaderWord.GO] = 1
     os.close(release_writer)
-    _tell(_reap(workers))
+    _reap(workers)
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    total_s = usage.ru_utime + usage.ru_stime
+    share = max(0.0, 1 - prepared_ns / 1e9 / total_s) if total_s else 0.0
+    _tell(HostReport(Stage.DONE, user_s=share * usage.ru_utime, system_s=share * usage.ru_stime))
 
 
 def _open_ground(job: Job) -> tuple[str, Ground]:
@@ -332,13 +347,10 @@ def _fork_worker(task: WorkerTask, ready: tuple[int, int], release_writer: int) 
         # A worker that kept this end open would never be released.
         os.close(release_writer)
         threading.stack_size(_STACK_BYTES)
-        block = task.ground.workload.block_size_bytes
-        shared = memoryview(anonymous_memory(block)) if block > _OWN_BUFFER_BYTES else None
         # Cycles are not made here, and a collection would stand in somebody's latency.
         gc.disable()
         writers = [
-            threading.Thread(target=_run_thread, args=(task, thread, shared), name=f"writer-{thread}")
-            for thread in numbers
+            threading.Thread(target=_run_thread, args=(task, thread), name=f"writer-{thread}") for thread in numbers
         ]
         for writer in writers:
             writer.start()
@@ -367,12 +379,9 @@ def _await_go(workers: list[Worker], directory: str) -> None:
         raise Refused("the engine did not give the word")
 
 
-def _reap(workers: list[Worker]) -> HostReport:
-    """Wait for all workers; returns their CPU time."""
+def _reap(workers: list[Worker]) -> None:
     for worker in workers:
         os.waitpid(worker.pid, 0)
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return HostReport(Stage.DONE, user_s=usage.ru_utime, system_s=usage.ru_stime)
 
 
 def _tell(report: HostReport) -> None:

@@ -33,7 +33,7 @@ class Stage(str, Enum):
 
 
 class HostReport(Wire, frozen=True, omit_defaults=True):
-    """One line from the host; the CPU seconds are those of its workers."""
+    """One line from the host; the CPU seconds are those of its workers from GO on."""
 
     event: Stage
     directory: str = ""

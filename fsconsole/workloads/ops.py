@@ -6,6 +6,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from fsconsole.model.load import (
@@ -22,12 +23,11 @@ from fsconsole.model.load import (
     slot_word,
     timed_in,
 )
-from fsconsole.model.workload import End, Workload, WorkloadKind
+from fsconsole.model.workload import End, SyncAt, SyncCall, Workload, WorkloadKind
 from fsconsole.text import SECTOR_BYTES
 from fsconsole.workloads.content import Pieces, scrambled, size_of_file
 
-NEVER_NS = 2**63
-NO_BUDGET = 2**63
+NEVER_NS = NEVER = NO_BUDGET = 2**63
 STOP = int(HeaderWord.STOP)
 _SUM_NS = int(RegionWord.SUM_NS)
 
@@ -54,11 +54,13 @@ class Means:
     """Index of this thread's count of bytes."""
     operations_word: int = field(init=False)
     """Index of this thread's count of calls and file operations."""
+    syncs: Syncs = field(init=False)
 
     def __post_init__(self) -> None:
         # Once: for a small file, computing them costs a tenth of its creation.
         self.bytes_word = slot_word(self.thread, SlotWord.BYTES)
         self.operations_word = slot_word(self.thread, SlotWord.OPERATIONS)
+        self.syncs = Syncs(self)
 
     @property
     def direct_flag(self) -> int:
@@ -130,24 +132,51 @@ class Stopwatch:
 
 
 class Syncs:
-    """An fsync after every so many writes of a thread, over all its files."""
+    """One thread's syncs of the files that it writes."""
 
-    __slots__ = ("_every", "_stopwatch", "due")
+    __slots__ = ("_call", "_is_at_end", "_stopwatch", "_unsynced", "_words", "every", "is_each_file", "left")
 
     def __init__(self, means: Means) -> None:
-        self._every = means.workload.fsync_every
-        self._stopwatch = means.stopwatch(Timed.FSYNC) if self._every else None
-        self.due = self._every or NEVER_NS
-        """The count of operations at which the next one is due."""
+        load = means.workload
+        self._call = os.fsync if load.sync_call is SyncCall.FSYNC else os.fdatasync
+        self._stopwatch = means.stopwatch(Timed(load.sync_call.value)) if load.syncs else None
+        self._words = means.words
+        self.every = self.left = load.fsync_every or NEVER
+        """Writes between two syncs, and those before the next one, over all files."""
+        self.is_each_file = load.sync_at is SyncAt.EACH_FILE
+        self._is_at_end = load.sync_at is SyncAt.END
+        self._unsynced: dict[tuple[int, str], None] = {}
 
-    def sync(self, fd: int, operations: int) -> int:
-        """Bring a file to the device; returns the count at which the next one is due. Raises OSError."""
+    def after(self, writes: int) -> int:
+        """Return after how many writes to a file that takes so many the next sync is due."""
+        return writes if self.is_each_file else self.left
+
+    def sync(self, fd: int) -> int:
+        """Bring a file to the device; returns the instant after it. Raises OSError."""
+        began_ns = time.monotonic_ns()
+        self._call(fd)
         if self._stopwatch is not None:
-            began_ns = time.monotonic_ns()
-            os.fsync(fd)
             self._stopwatch.lap(began_ns)
-            self.due = operations + self._every
-        return self.due
+        return time.monotonic_ns()
+
+    def wrote(self, directory_fd: int, name: str) -> None:
+        """Keep in mind a file that may have to be synced at the end."""
+        if self._is_at_end:
+            self._unsynced[directory_fd, name] = None
+
+    def finish(self) -> bool:
+        """Sync what is left to the end, in the order of the first writes; False if a stop ended it. Raises OSError."""
+        for directory_fd, name in self._unsynced:
+            if self._words[STOP]:
+                return False
+            # Not all files are there still: a mix may delete what it wrote.
+            with suppress(FileNotFoundError):
+                fd = os.open(name, READ_FLAGS, dir_fd=directory_fd)
+                try:
+                    self.sync(fd)
+                finally:
+                    os.close(fd)
+        return True
 
 
 def by_name(means: Means, timed: Timed, call: Callable[..., object]) -> Operation:
@@ -231,12 +260,11 @@ Transfer = Callable[[int, int, int], int]
 class RandomAccess:
     """Blocks at offsets that are multiples of the block size, drawn with a seed of the thread's own."""
 
-    def __init__(self, means: Means, timed: Timed, flags: int, transfer: Transfer, syncs: Syncs | None) -> None:
+    def __init__(self, means: Means, timed: Timed, flags: int, transfer: Transfer) -> None:
         self._means = means
         self._stopwatch = means.stopwatch(timed)
         self._flags = flags | means.direct_flag
         self._transfer = transfer
-        self._syncs = syncs
         self._counts_as_read = timed is Timed.RANDOM_READ
         seed = scrambled(means.workload.seed, means.thread)
         self._draw = random.Random(seed).random  # noqa: S311 (offsets, no secrets)
@@ -245,6 +273,8 @@ class RandomAccess:
         """Move as many blocks as the file holds, or as the workload says. Raises OSError."""
         means = self._means
         fd = os.open(name, self._flags, dir_fd=directory_fd)
+        if not self._counts_as_read:
+            means.syncs.wrote(directory_fd, name)
         try:
             size_bytes = os.fstat(fd).st_size
             block = min(means.workload.block_size_bytes, size_bytes)
@@ -262,11 +292,14 @@ class RandomAccess:
     def _move(self, fd: int, block: int, blocks: int, left: int) -> bool:
         """Move left blocks of a file of so many; False where it was cut."""
         means, watch, transfer, draw = self._means, self._stopwatch, self._transfer, self._draw
+        syncs, is_read = means.syncs, self._counts_as_read
         words, bytes_word, operations_word = means.words, means.bytes_word, means.operations_word
         base, clock, deadline_ns = watch.base, time.monotonic_ns, means.deadline_ns
         bytes_before = bytes_done = words[bytes_word]
         before = operations = words[operations_word]
         total, notable = 0, watch.notable
+        # The number of operations before the one that is followed by a sync.
+        sync_at = NEVER if is_read else operations + syncs.after(left) - 1
         try:
             while left and not words[STOP]:
                 offset = int(draw() * blocks) * block
@@ -276,6 +309,9 @@ class RandomAccess:
                 bytes_done += moved
                 words[bytes_word] = bytes_done
                 left -= 1
+                if operations >= sync_at:
+                    now_ns = syncs.sync(fd)
+                    sync_at = operations + syncs.every
                 latency = now_ns - began_ns + OFFSET_NS
                 shift = latency.bit_length() - SHIFT_LESS
                 words[base + (shift << SUB_BITS) + (latency >> shift)] += 1
@@ -284,14 +320,14 @@ class RandomAccess:
                     notable = watch.note(latency)
                 operations += 1
                 words[operations_word] = operations
-                if self._syncs is not None and operations >= self._syncs.due:
-                    self._syncs.sync(fd, operations)
                 if now_ns >= deadline_ns:
                     break
         finally:
             watch.add(total, operations - before)
-            if self._counts_as_read:
+            if is_read:
                 words[slot_word(means.thread, SlotWord.READ_BYTES)] += bytes_done - bytes_before
+            else:
+                syncs.left = sync_at + 1 - operations
         return left == 0
 
 
@@ -303,7 +339,7 @@ def random_read(means: Means) -> Operation:
     def transfer(fd: int, block: int, offset: int) -> int:
         return preadv(fd, whole if block == full else [buffer[:block]], offset)
 
-    return RandomAccess(means, Timed.RANDOM_READ, READ_FLAGS, transfer, None).run
+    return RandomAccess(means, Timed.RANDOM_READ, READ_FLAGS, transfer).run
 
 
 def random_write(means: Means) -> Operation:
@@ -323,7 +359,7 @@ def random_write(means: Means) -> Operation:
         start = (start + stride) & mask
         return moved
 
-    return RandomAccess(means, Timed.RANDOM_WRITE, _WRITE_FLAGS, transfer, Syncs(means)).run
+    return RandomAccess(means, Timed.RANDOM_WRITE, _WRITE_FLAGS, transfer).run
 
 
 NEW_FILE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -334,13 +370,22 @@ FILE_MODE = 0o644
 def create(means: Means) -> Operation:
     """Return the operation that creates a file and writes it full; what was written before an error is counted."""
     opening, writer = means.stopwatch(Timed.CREATE), Writer(means, means.stopwatch(Timed.WRITE))
-    workload, flags = means.workload, NEW_FILE | means.direct_flag
+    workload, flags, syncs = means.workload, NEW_FILE | means.direct_flag, means.syncs
 
     def run(directory_fd: int, name: str, number: int) -> bool:
+        size_bytes = size_of_file(workload, number)
         began_ns = time.monotonic_ns()
         fd = os.open(name, flags, FILE_MODE, dir_fd=directory_fd)
-        opening.lap(began_ns)
-        return writer.fill_and_close(fd, size_of_file(workload, number))
+        try:
+            if not size_bytes and syncs.is_each_file:
+                # There is no write that its sync could follow.
+                syncs.sync(fd)
+            opening.lap(began_ns)
+            syncs.wrote(directory_fd, name)
+            return writer.fill(fd, size_bytes)
+        finally:
+            # Some filesystems report here what they could not write (man 2 close).
+            os.close(fd)
 
     return run
 
@@ -348,11 +393,16 @@ def create(means: Means) -> Operation:
 def append(means: Means) -> Operation:
     """Return the operation that writes on at the end of a file."""
     writer = Writer(means, means.stopwatch(Timed.APPEND))
-    workload, flags = means.workload, _APPEND | means.direct_flag
+    workload, flags, syncs = means.workload, _APPEND | means.direct_flag, means.syncs
 
     def run(directory_fd: int, name: str, number: int) -> bool:
         fd = os.open(name, flags, dir_fd=directory_fd)
-        return writer.fill_and_close(fd, size_of_file(workload, number))
+        try:
+            syncs.wrote(directory_fd, name)
+            return writer.fill(fd, size_of_file(workload, number))
+        finally:
+            # Some filesystems report here what they could not write (man 2 close).
+            os.close(fd)
 
     return run
 
@@ -363,22 +413,17 @@ class Writer:
     def __init__(self, means: Means, stopwatch: Stopwatch) -> None:
         self._means = means
         self._stopwatch = stopwatch
-        self._syncs = Syncs(means)
         self._start = means.pieces.first
-        self._most_at_once = 0 if means.workload.fsync_every else means.workload.block_size_bytes
+        self._most_at_once = 0 if means.workload.syncs else means.workload.block_size_bytes
         """A file up to this size is one call, with nothing to be looked at in between."""
 
-    def fill_and_close(self, fd: int, size_bytes: int) -> bool:
+    def fill(self, fd: int, size_bytes: int) -> bool:
         """Write so many bytes at the descriptor's place; False where not all of them were written."""
         means = self._means
-        try:
-            if 0 < size_bytes <= self._most_at_once and means.budget_bytes == NO_BUDGET:
-                return self._write_whole(fd, size_bytes)
-            allowed = means.allowed(size_bytes)
-            return self._fill(fd, allowed) == 0 and allowed == size_bytes
-        finally:
-            # Some filesystems report here what they could not write (man 2 close).
-            os.close(fd)
+        if 0 < size_bytes <= self._most_at_once and means.budget_bytes == NO_BUDGET:
+            return self._write_whole(fd, size_bytes)
+        allowed = means.allowed(size_bytes)
+        return self._fill(fd, allowed) == 0 and allowed == size_bytes
 
     def _write_whole(self, fd: int, size_bytes: int) -> bool:
         """Write all in one call: what _fill does, without its preparations, for many small files."""
@@ -401,13 +446,15 @@ class Writer:
 
         All names are local: a call costs little more than a microsecond beside the write itself.
         """
-        means, watch, syncs = self._means, self._stopwatch, self._syncs
+        means, watch, syncs = self._means, self._stopwatch, self._means.syncs
         words, block, pieces = means.words, means.workload.block_size_bytes, means.pieces
         pool, stride, mask, stamp = pieces.memory, pieces.stride, pieces.mask, pieces.stamp
         bytes_word, operations_word, base = means.bytes_word, means.operations_word, watch.base
         write, clock, deadline_ns = os.write, time.monotonic_ns, means.deadline_ns
         bytes_done, operations = words[bytes_word], words[operations_word]
-        before, total, notable, sync_due = operations, 0, watch.notable, syncs.due
+        before, total, notable = operations, 0, watch.notable
+        # The number of operations before the one that is followed by a sync.
+        sync_at = operations + syncs.after(-(-left // block)) - 1
         piece_start = start = self._start
         wanted = block if left >= block else left
         if stamp is not None and wanted:
@@ -425,6 +472,9 @@ class Writer:
                     piece_start += written
                     wanted -= written
                     continue
+                if operations >= sync_at:
+                    now_ns = syncs.sync(fd)
+                    sync_at = operations + syncs.every
                 latency = now_ns - began_ns + OFFSET_NS
                 shift = latency.bit_length() - SHIFT_LESS
                 words[base + (shift << SUB_BITS) + (latency >> shift)] += 1
@@ -433,8 +483,6 @@ class Writer:
                     notable = watch.note(latency)
                 operations += 1
                 words[operations_word] = operations
-                if operations >= sync_due:
-                    sync_due = syncs.sync(fd, operations)
                 if now_ns >= deadline_ns:
                     break
                 piece_start = start = (start + stride) & mask
@@ -445,6 +493,7 @@ class Writer:
         finally:
             watch.add(total, operations - before)
             self._start = start
+            syncs.left = sync_at + 1 - operations
         return left
 
 
@@ -466,7 +515,7 @@ def is_one_call_each(workload: Workload) -> bool:
         workload.kind is WorkloadKind.CREATE
         and 0 < size <= workload.block_size_bytes
         and workload.file_size_max_bytes <= size
-        and not workload.fsync_every
+        and not workload.syncs
         and not (workload.end is End.AT_ONCE and (workload.limit_bytes or workload.duration_s))
     )
 

@@ -9,12 +9,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fsconsole.model.figures import Measurement
-from fsconsole.model.load import CALLS, Latencies, ThreadCounters, ThreadState, Timed, merged
+from fsconsole.model.load import (
+    CALLS,
+    MOST_PROCESSES,
+    SYNCS,
+    Latencies,
+    ThreadCounters,
+    ThreadState,
+    merged,
+)
 from fsconsole.model.metrics import Metric
+from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.text import GIB
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _ENDED_WELL = frozenset({ThreadState.DONE, ThreadState.STOPPED})
+_OF_A_PROCESS_EACH = frozenset({"mean", "p95", "p99"})
+"""Latency figures that only loads have whose writers share no process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +100,9 @@ def load_measurements(result: LoadResult) -> tuple[Measurement, ...]:
                 figures.append(Measurement(rate, moved_bytes / elapsed_s))
     if elapsed_s > 0:
         figures.append(Measurement(Metric.FILES_PER_S, result.files_done / elapsed_s))
+        operations = sum(thread.operations for thread in result.threads)
+        if operations:
+            figures.append(Measurement(Metric.OPS_PER_S, operations / elapsed_s))
     return tuple(figures)
 
 
@@ -112,23 +126,45 @@ def generator_measurements(result: LoadResult, done_ns: int) -> tuple[Measuremen
     return (Measurement(Metric.CPU_GENERATOR, 100 * (result.user_s + result.system_s) / elapsed_s),)
 
 
-def latency_measurements(latencies: tuple[Latencies, ...]) -> tuple[Measurement, ...]:
-    """Return tiobench's latency figures: over all calls that moved data, else over all operations."""
-    calls = [part for part in latencies if part.operation in CALLS and part.buckets]
-    parts = calls or [part for part in latencies if part.operation is not Timed.FSYNC and part.buckets]
-    if not parts:
-        return ()
-    whole = merged(parts)
-    figures = {
-        Metric.LATENCY_MEAN: whole.mean_ns / 1e6,
-        Metric.LATENCY_P50: whole.percentile_ns(50) / 1e6,
-        Metric.LATENCY_P95: whole.percentile_ns(95) / 1e6,
-        Metric.LATENCY_P99: whole.percentile_ns(99) / 1e6,
-        Metric.LATENCY_MAX: whole.max_ns / 1e6,
-        Metric.OVER_2_S: 100 * whole.over_2_s / whole.count,
-        Metric.OVER_10_S: 100 * whole.over_10_s / whole.count,
+def latency_measurements(
+    workload: Workload, result: LoadResult, latencies: tuple[Latencies, ...]
+) -> tuple[Measurement, ...]:
+    """Return tiobench's latency figures, over all calls that moved data, else over all operations; and those of syncs.
+
+    A mix has them of each kind of operation, since one figure of unlike calls tells nothing.
+    """
+    timed = [part for part in latencies if part.buckets]
+    syncs = [part for part in timed if part.operation in SYNCS]
+    operations = [part for part in timed if part.operation not in SYNCS]
+    figures: list[Measurement] = []
+    if workload.kind is WorkloadKind.MIX:
+        for part in operations:
+            name = part.operation.value.replace("-", "_")
+            if result.elapsed_s > 0:
+                figures.append(Measurement(Metric(f"{name}_ops_per_s"), part.count / result.elapsed_s))
+            figures += _times_of(name, part)
+    elif operations:
+        whole = merged([part for part in operations if part.operation in CALLS] or operations)
+        figures += _times_of("latency", whole)
+        figures += [
+            Measurement(Metric.LATENCY_P95, whole.percentile_ns(95) / 1e6),
+            Measurement(Metric.OVER_2_S, 100 * whole.over_2_s / whole.count),
+            Measurement(Metric.OVER_10_S, 100 * whole.over_10_s / whole.count),
+        ]
+    figures += _times_of("fsync", merged(syncs)) if syncs else []
+    is_whole = workload.threads <= MOST_PROCESSES
+    return tuple(one for one in figures if is_whole or one.metric.value.rpartition("_")[2] not in _OF_A_PROCESS_EACH)
+
+
+def _times_of(name: str, latencies: Latencies) -> list[Measurement]:
+    """Return mean, percentiles and maximum of one kind of operation, as the metrics of that name."""
+    times_ns = {
+        "mean": latencies.mean_ns,
+        "p50": latencies.percentile_ns(50),
+        "p99": latencies.percentile_ns(99),
+        "max": latencies.max_ns,
     }
-    return tuple(Measurement(metric, value) for metric, value in figures.items())
+    return [Measurement(Metric(f"{name}_{which}"), time_ns / 1e6) for which, time_ns in times_ns.items()]
 
 
 def cpu_measurements(busy_s: float, available_s: float, moved_bytes: int) -> tuple[Measurement, ...]:

@@ -76,7 +76,7 @@ def measure(case: Case) -> tuple[list[float], list[float]]:
         means = Means(load, 0, page.words, content.pieces(0), memoryview(b""))
 
         def timed(fd: int) -> None:
-            Writer(means, means.stopwatch(Timed.WRITE)).fill_and_close(os.dup(fd), case.size_bytes)
+            Writer(means, means.stopwatch(Timed.WRITE)).fill(fd, case.size_bytes)
 
         def plain(fd: int) -> None:
             untimed(fd, means, case.size_bytes)

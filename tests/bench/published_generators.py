@@ -27,7 +27,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fsconsole.model.workload import DataKind, Workload, WorkloadKind
+from fsconsole.model.workload import DataKind, SyncAt, Workload, WorkloadKind
 from fsconsole.text import GIB, KIB, MIB
 from fsconsole.workloads.builtin import prepare_load
 from tests.bench.paired import as_program, cost_of, in_turn, judge, ratio
@@ -99,10 +99,10 @@ def generator_until_time(profile: Profile, directory: Path) -> Moved:
 
 def generator_with_fsync(profile: Profile, directory: Path) -> Moved:
     """Write a file of each thread and fsync it, as tiotest."""
-    threads, blocks = profile.threads, profile.file_bytes // BLOCK_BYTES
+    threads = profile.threads
     load = Workload(
         "bench", WorkloadKind.CREATE, threads, threads, profile.file_bytes, BLOCK_BYTES,
-        data=DataKind.ZERO, fsync_every=blocks,
+        data=DataKind.ZERO, sync_at=SyncAt.EACH_FILE,
     )  # fmt: skip
     return _generator(load, directory, sync=False)
 

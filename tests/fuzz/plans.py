@@ -41,7 +41,8 @@ file_size = ["4KiB", "64KiB"]
 block_size = "4KiB"
 directories = 100
 data = 0.5
-fsync_every = 3
+fsync = 3
+sync_call = "fdatasync"
 direct = true
 with = { read_ahead = "4MiB" }
 
@@ -52,6 +53,7 @@ duration = "1s"
 bytes = "1MiB"
 end = "at-once"
 weights = { read = 3, create = 1 }
+fsync = "each-file"
 file_size = "4KiB"
 block_size = "4KiB"
 cold = true
@@ -62,7 +64,8 @@ _WORDS = (
     "type", "mkfs", "mount", "tune", "label", "exclude", "name", "kind", "threads", "files", "file_size", "block_size",
     "directories", "data", "weights", "with", "of", "cold", "direct", "read_ahead", "scheduler", "level", "chunk", "title",
     "repeats", "order", "seed", "scale", "equalise", "raw", "settings", "array", "filesystem", "variant", "workload", "after",
-    "check", "crash", "delete", "duration", "bytes", "end", "fsync_every", "inode_size", "flex_bg", "journal_dev", "members",
+    "check", "crash", "delete", "duration", "bytes", "end", "fsync", "sync_call", "fsync_every", "inode_size",
+    "flex_bg", "journal_dev", "members",
 )  # fmt: skip
 _keys = st.one_of(st.sampled_from(_WORDS), texts)
 _values: st.SearchStrategy[Any] = st.recursive(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import pathlib
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -20,8 +22,9 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellState, CellStatus, StepState
 from fsconsole.model.workload import Directories, Workload, WorkloadKind
+from fsconsole.results.grid import build_grid, columns_for
 from fsconsole.text import KIB, MIB
-from fsconsole.workloads.builtin import prepare_load
+from fsconsole.workloads.builtin import BuiltInLoad, prepare_load
 from fsconsole.workloads.protocol import LoadResult
 from fsconsole.workloads.tree import SourceFiles
 from tests.conftest import MakeLoopDevice, Mount
@@ -40,10 +43,10 @@ EVERY_KIND = (
     HEAD
     + """
 workload = [
-    { name = "files", kind = "create", threads = 4, files = 40, file_size = ["4KiB", "256KiB"], block_size = "4KiB", directories = "per-thread", fsync_every = 100 },
-    { name = "others", kind = "create", threads = 2, file_size = "4MiB", data = 0.5 },
+    { name = "files", kind = "create", threads = 4, files = 40, file_size = ["4KiB", "256KiB"], block_size = "4KiB", directories = "per-thread", fsync = 100 },
+    { name = "others", kind = "create", threads = 2, file_size = "4MiB", data = 0.5, fsync = "each-file", sync_call = "fdatasync" },
     { name = "cold read", kind = "read", cold = true, threads = 4, of = "files", block_size = "4KiB" },
-    { kind = "append", threads = 4, of = "files", file_size = "64KiB" },
+    { kind = "append", threads = 4, of = "files", file_size = "64KiB", fsync = "end" },
     { kind = "random-read", threads = 2, block_size = "4KiB", direct = true },
     { kind = "random-write", threads = 2, block_size = "4KiB" },
     { kind = "stat", threads = 2, of = "files", files = 50000 },
@@ -138,11 +141,37 @@ def test_latencies_of_every_operation_are_journalled_one_for_each_call(every_kin
 
 
 def test_latency_figures_rise_with_the_percentile(every_kind: RunFolder) -> None:
-    for workload in (FILES, APPEND, RANDOM_WRITE, MIX, DELETE):
+    for workload in (FILES, APPEND, RANDOM_WRITE, DELETE):
         of = figures(every_kind, workload, StepKind.DRAIN)
         rising = [of[metric] for metric in (Metric.LATENCY_P50, Metric.LATENCY_P95, Metric.LATENCY_P99)]
         assert 0 < rising[0] <= rising[1] <= rising[2] <= of[Metric.LATENCY_MAX]
         assert of[Metric.OVER_10_S] == of[Metric.OVER_2_S] == 0 or of[Metric.LATENCY_MAX] > 2000
+
+
+def test_syncs_of_every_load_that_asks_for_them_are_columns_by_themselves(every_kind: RunFolder) -> None:
+    for workload, call in ((FILES, Timed.FSYNC), (OTHERS, Timed.FDATASYNC), (APPEND, Timed.FSYNC)):
+        of, seen = figures(every_kind, workload, StepKind.DRAIN), latencies(every_kind, workload)[call]
+        assert of[Metric.FSYNC_MEAN] == pytest.approx(seen.sum_ns / seen.count / 1e6)
+        assert 0 < of[Metric.FSYNC_P50] <= of[Metric.FSYNC_P99] <= of[Metric.FSYNC_MAX] == seen.max_ns / 1e6
+    assert latencies(every_kind, OTHERS)[Timed.FDATASYNC].count == 2
+    assert latencies(every_kind, APPEND)[Timed.FSYNC].count == 40
+    # A write's time has the sync after it.
+    made = latencies(every_kind, FILES)
+    assert made[Timed.WRITE].sum_ns > made[Timed.FSYNC].sum_ns
+    grid = build_grid(read_state(every_kind))
+    assert {Metric.FSYNC_MEAN, Metric.FSYNC_P50, Metric.FSYNC_P99, Metric.FSYNC_MAX} < set(columns_for(grid))
+
+
+def test_operations_are_counted_and_those_of_a_mix_by_their_kind(every_kind: RunFolder) -> None:
+    for workload, operations in ((RANDOM_READ, 8 * MIB / (4 * KIB)), (STAT, 50000), (DELETE, 2)):
+        of = figures(every_kind, workload)
+        assert of[Metric.OPS_PER_S] * of[Metric.LAST_DONE] == pytest.approx(operations), workload
+    mixed = figures(every_kind, MIX, StepKind.WORKLOAD, StepKind.DRAIN)
+    for kind, seen in latencies(every_kind, MIX).items():
+        assert mixed[Metric(f"{kind.value}_ops_per_s")] * mixed[Metric.LAST_DONE] == pytest.approx(seen.count)
+        assert mixed[Metric(f"{kind.value}_mean")] == pytest.approx(seen.sum_ns / seen.count / 1e6)
+        assert mixed[Metric(f"{kind.value}_max")] == seen.max_ns / 1e6
+    assert Metric.LATENCY_MEAN not in mixed
 
 
 def test_extents_are_those_of_each_workloads_own_files(every_kind: RunFolder) -> None:
@@ -242,14 +271,56 @@ def test_what_a_generator_said_before_it_failed_at_its_barrier_is_kept(
     assert "last words" in cell_of(folder).reason
 
 
-def loaded(tree: pathlib.Path, workload: Workload, source: SourceFiles | None = None) -> LoadResult:
-    handle = prepare_load(workload, tree=str(tree), tree_device=tree.stat().st_dev, hidden=(), source=source)
+@contextmanager
+def prepared(tree: pathlib.Path, load: Workload, source: SourceFiles | None = None) -> Iterator[BuiltInLoad]:
+    """Give a load that waits for the word."""
+    handle = prepare_load(load, tree=str(tree), tree_device=tree.stat().st_dev, hidden=(), source=source)
     try:
         handle.wait_ready()
-        handle.go()
-        return handle.wait()
+        yield handle
     finally:
         handle.kill()
+
+
+def loaded(tree: pathlib.Path, workload: Workload, source: SourceFiles | None = None) -> LoadResult:
+    with prepared(tree, workload, source) as load:
+        load.go()
+        return load.wait()
+
+
+def python_below(pid: int) -> list[int]:
+    """Return the processes below one that run Python."""
+    below = [int(word) for word in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    python = os.path.realpath(sys.executable)
+    own = [child for child in below if os.readlink(f"/proc/{child}/exe") == python]
+    return own + [found for child in below for found in python_below(child)]
+
+
+def test_each_writer_is_a_process_and_beyond_128_a_thread_of_one(tmp_path: pathlib.Path) -> None:
+    for writers, processes in ((1, 1), (16, 16), (128, 128), (150, 128)):
+        before = len(python_below(os.getpid()))
+        with prepared(tmp_path, Workload("files", WorkloadKind.CREATE, writers, writers, 100, 100)) as load:
+            # With the host itself.
+            assert len(python_below(os.getpid())) - before == processes + 1
+            load.go()
+            assert load.wait().files_done == writers
+
+
+def test_readers_of_large_blocks_share_one_buffer(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "files").mkdir()
+    for number in range(4):
+        (tmp_path / "files" / f"f{number:08d}").write_bytes(b"x" * 3 * MIB)
+    source = SourceFiles("files", Directories(), (1, 1, 1, 1))
+    for block, is_shared in ((2 * MIB, True), (MIB, False)):
+        before = set(python_below(os.getpid()))
+        with prepared(tmp_path, Workload("read", WorkloadKind.READ, 4, 0, 0, block), source) as load:
+            workers = set(python_below(os.getpid())) - before
+            maps = [pathlib.Path(f"/proc/{pid}/maps").read_text() for pid in workers]
+            # What memory is called that forks share (man 5 proc_pid_maps).
+            assert ["/dev/zero (deleted)" in text for text in maps] == [is_shared] * 5
+            load.go()
+            result = load.wait()
+        assert (result.read_bytes, result.failures) == (12 * MIB, "")
 
 
 def test_a_hot_read_touches_no_device(loop_device: MakeLoopDevice, mounted: Mount) -> None:

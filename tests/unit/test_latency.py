@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -20,7 +21,7 @@ from fsconsole.model.load import (
     merged,
     timed_in,
 )
-from fsconsole.model.workload import OPERATIONS, Workload, WorkloadKind
+from fsconsole.model.workload import OPERATIONS, SyncAt, SyncCall, Workload, WorkloadKind
 
 TIMES = st.one_of(st.integers(0, 2**63 - 1), st.integers(0, 63).flatmap(lambda bits: st.integers(0, 2**bits - 1)))
 
@@ -69,8 +70,10 @@ def test_every_operation_is_timed(kind: WorkloadKind) -> None:
     assert set(timed_in(mix)) >= {*timed_in(Workload("w", kind, 1, 1, 1, 1)), Timed.STAT}
 
 
-def test_fsyncs_are_timed_where_there_are_any() -> None:
-    assert timed_in(Workload("w", WorkloadKind.APPEND, 1, 1, 1, 1, fsync_every=3)) == (
-        Timed.APPEND,
-        Timed.FSYNC,
-    )
+def test_syncs_are_timed_where_there_are_any() -> None:
+    load = Workload("w", WorkloadKind.APPEND, 1, 1, 1, 1)
+    assert timed_in(load) == (Timed.APPEND,)
+    assert timed_in(replace(load, fsync_every=3)) == (Timed.APPEND, Timed.FSYNC)
+    for at in (SyncAt.EACH_FILE, SyncAt.END):
+        synced = replace(load, sync_at=at, sync_call=SyncCall.FDATASYNC)
+        assert timed_in(synced) == (Timed.APPEND, Timed.FDATASYNC)

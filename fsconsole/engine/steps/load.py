@@ -176,7 +176,7 @@ def _finish(work: CellWork, window: LoadWindow, end: ClockAndCpu) -> tuple[Measu
     warnings.about_observer(work, observer_percent)
     return (
         *protocol.generator_measurements(window.result, end.monotonic_ns),
-        *protocol.latency_measurements(latencies),
+        *protocol.latency_measurements(window.handle.workload, window.result, latencies),
         *protocol.cpu_measurements(busy_s, available_s, window.result.moved_bytes),
         *window.gauged,
         Measurement(Metric.OBSERVER, observer_percent),

@@ -73,7 +73,7 @@ def test_the_title_of_every_kind_says_what_it_does() -> None:
             "random-write: random-write 64KiB in every file by 3 threads in direct writes of 4KiB, random data, for 90 s",
         ),
         (
-            "kind = 'append'\nfiles = 9\nfile_size = ['64KiB', '1MiB']\nfsync_every = 5\ndata = 0.5",
+            "kind = 'append'\nfiles = 9\nfile_size = ['64KiB', '1MiB']\nfsync = 5\ndata = 0.5",
             "append: append 64KiB to 1MiB to 9 files by 1 thread in writes of 64KiB, compressible data (zeros: 0.5),"
             " fsync after every 5 writes",
         ),
@@ -81,6 +81,10 @@ def test_the_title_of_every_kind_says_what_it_does() -> None:
             "kind = 'mix'\nweights = { read = 3, stat = 1 }\nbytes = '10GiB'\nend = 'at-once'",
             "mix: mix (3 read, 1 stat) operations on files by 1 thread in reads of 64KiB,"
             " until 10GiB are moved at once",
+        ),
+        (
+            "kind = 'random-write'\nfsync = 'each-file'\nsync_call = 'fdatasync'",
+            "random-write: random-write every file by 1 thread in writes of 64KiB, random data, fdatasync of each file",
         ),
         ("kind = 'stat'\nfiles = 1000", "stat: stat 1000 files by 1 thread"),
         ("kind = 'delete'", "delete: delete every file by 1 thread"),

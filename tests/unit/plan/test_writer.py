@@ -18,6 +18,8 @@ from fsconsole.model.workload import (
     Directories,
     End,
     Layout,
+    SyncAt,
+    SyncCall,
     Workload,
     WorkloadKind,
 )
@@ -94,6 +96,17 @@ WEIGHTS = st.dictionaries(st.sampled_from(OPERATIONS), st.integers(1, 100), min_
 )
 
 
+SYNCS = st.sampled_from(
+    [
+        {},
+        {"fsync_every": 1},
+        {"fsync_every": 1000, "sync_call": SyncCall.FDATASYNC},
+        {"sync_at": SyncAt.EACH_FILE, "sync_call": SyncCall.FDATASYNC},
+        {"sync_at": SyncAt.END},
+    ]
+)
+
+
 @st.composite
 def one_workload(draw: st.DrawFn, kinds: Sequence[WorkloadKind]) -> Workload:
     """A create, or what may follow one."""
@@ -117,7 +130,7 @@ def one_workload(draw: st.DrawFn, kinds: Sequence[WorkloadKind]) -> Workload:
         data=data,
         zero_share=share,
         direct=is_create and draw(st.booleans()),
-        fsync_every=draw(st.sampled_from([0, 1, 1000])) if is_create else 0,
+        **(draw(SYNCS) if is_create else {}),
         weights=draw(WEIGHTS) if is_mix else (),
         cold=draw(st.booleans()),
         settings=draw(OWN_SETTINGS),

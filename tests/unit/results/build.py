@@ -109,10 +109,11 @@ def done(
     verdict: str = "clean",
     warnings: tuple[WarningRaised, ...] = (),
     factors: Mapping[Metric, float] | None = None,
+    more: Mapping[Metric, float] | None = None,
 ) -> CellState:
-    """A finished cell with FIGURES; factors {DURABLE: 0.5} halve that figure."""
+    """A finished cell with FIGURES, and more; factors {DURABLE: 0.5} halve that figure."""
     figures = {metric: value * (factors or {}).get(metric, 1.0) for metric, value in FIGURES.items()}
-    steps = finished_steps(figures, verdict=verdict)
+    steps = finished_steps({**figures, **(more or {})}, verdict=verdict)
     return CellState(index, CellStatus.DONE, 1, "", steps, (), warnings)
 
 

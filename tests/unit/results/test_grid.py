@@ -26,7 +26,6 @@ from fsconsole.results.grid import (
     columns_named,
     highest_first,
     sort_grid,
-    with_read,
 )
 from fsconsole.text import KIB, MIB
 from tests.unit.results import build
@@ -238,12 +237,34 @@ def test_columns_keep_their_order_and_come_once_and_rates_are_sorted_from_the_hi
     assert sorted_so == [True, True, False, False]
 
 
-def test_reads_stand_behind_durable_and_mkfs_gives_way_so_that_the_grid_grows_no_wider() -> None:
+SYNCS = (Metric.FSYNC_MEAN, Metric.FSYNC_P50, Metric.FSYNC_P99, Metric.FSYNC_MAX)
+
+
+def test_reads_and_syncs_stand_behind_durable_and_others_give_way_so_that_the_grid_grows_no_wider() -> None:
+    cases = (
+        ((Metric.READ,), {Metric.MKFS, Metric.CHECK, Metric.DELETE}),
+        (SYNCS, {Metric.MKFS, Metric.CHECK, Metric.DELETE, Metric.EXTENTS_MEAN, Metric.CPU}),
+        ((Metric.READ, Metric.OPS_PER_S), {Metric.MKFS, Metric.CHECK, Metric.DELETE, Metric.EXTENTS_MEAN}),
+        ((Metric.READ, *SYNCS), {Metric.MKFS, Metric.CHECK, Metric.DELETE, Metric.EXTENTS_MEAN, Metric.CPU}),
+    )
     for columns in (DEFAULT_COLUMNS, COLUMNS_WITH_RAW):
-        shown = with_read(columns)
-        assert len(shown) <= len(columns), columns
-        assert shown[shown.index(Metric.DURABLE) + 1] is Metric.READ, columns
-        assert set(columns) - set(shown) <= {Metric.MKFS, Metric.CHECK, Metric.DELETE}, columns
+        shares = [metric for metric in columns if metric in (Metric.OF_RAW_1, Metric.OF_RAW_N)]
+        for more, may_go in cases:
+            planned, states = cells_of_variants(build.XFS), [build.done(0, more=dict.fromkeys(more, 1.0))]
+            if shares:
+                planned = cells_of_variants(build.XFS, RAW_ROW)
+                states.append(raw_state(1, one=1e6, many=1e6))
+            if Metric.OPS_PER_S in more:
+                mixed = (replace(planned[0].workloads[0], kind=WorkloadKind.MIX),)
+                planned = [replace(cell, workloads=mixed) for cell in planned]
+            shown = columns_for(build_grid(build.run(planned, states)))
+            place = shown.index(Metric.DURABLE) + 1
+            assert shown[place : place + len(more)] == more, (columns, more)
+            assert len(shown) <= max(7, 2 + len(shares) + len(more)), (columns, more)
+            assert set(columns) - set(shown) <= may_go, (columns, more)
+    # Of a load that neither mixes nor seeks, operations are no more than its calls.
+    counted = build.done(0, more={Metric.OPS_PER_S: 1.0})
+    assert columns_for(build_grid(build.run(cells_of_variants(build.XFS), [counted]))) == DEFAULT_COLUMNS
     shares = {Metric.OF_RAW_1, Metric.OF_RAW_N}
     assert set(COLUMNS_WITH_RAW) == {*DEFAULT_COLUMNS, *shares} - {Metric.MKFS}
 

@@ -135,6 +135,38 @@ def test_reasons_are_cut_with_their_number_and_merged_where_figures_and_names_al
     assert "no 'a', 'b', 'c' and 1 more\n" in _warned("no 'a'", "no 'b'", "no 'c'", "no 'd'")
 
 
+def test_times_of_syncs_are_told_in_one_table_of_80_columns_and_what_they_are_in_its_head() -> None:
+    syncs = {
+        Metric.READ: 300e6,
+        Metric.FSYNC_MEAN: 1.234,
+        Metric.FSYNC_P50: 0.42,
+        Metric.FSYNC_P99: 12.3,
+        Metric.FSYNC_MAX: 1234.5,
+    }
+    planned = [build.cell(index, build.XFS, repeat=index + 1) for index in range(3)]
+    short = build.warning(None)
+    states = [build.done(index, more=syncs, warnings=(replace(short, cell=index),)) for index in range(3)]
+    state = build.run(planned, states)
+    lines = _text(state, columns=columns_for(build_grid(state))).splitlines()
+    head = next(number for number, line in enumerate(lines) if line.startswith("variant "))
+    assert [line.split() for line in lines[head : head + 2]] == [
+        ["variant", "write", "durable", "read", *["fsync"] * 4, "spread", "warn"],
+        ["MB/s", "MB/s", "MB/s", "ms", "p50", "ms", "p99", "ms", "max", "ms", "%"],
+    ]
+    assert lines[head + 3].split() == [
+        "xfs",
+        "812",
+        "410",
+        "300",
+        "1.23",
+        "0.420",
+        "12.3",
+        "1234",
+        "0.0",
+        "a",
+    ]
+
+
 def test_columns_that_do_not_fit_beside_each_other_stand_below() -> None:
     lines = _text(build.demo(), columns=tuple(Metric)).splitlines()
     assert sum(line.startswith("variant ") for line in lines) > 1

@@ -176,6 +176,14 @@ def test_a_form_gives_back_the_workload_that_it_was_filled_with(loads) -> None:
         assert drafts.checked_workloads(again)[number] == load
 
 
+def test_a_form_has_the_keys_of_its_kind_and_others_only_where_they_are_not_as_by_default() -> None:
+    (read,) = drafts.checked_workloads([*drafts.workload_tables(new_draft()), {"kind": "read"}])[1:]
+    table = toml_of(read, WORKLOAD)
+    foreign = {"data", "directories", "fsync", "sync_call", "weights"}
+    assert not foreign & {field.key for field in plan_forms.form_fields(table)}
+    assert "fsync" in {field.key for field in plan_forms.form_fields(table | {"fsync": 4})}
+
+
 def test_what_is_wrong_is_said_of_its_field_in_the_reader_s_words() -> None:
     draft = new_draft()
     for kind, key, text, words in (

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from fsconsole.model import load
 from fsconsole.model.figures import Measurement
-from fsconsole.model.metrics import Metric
+from fsconsole.model.metrics import OF_MIXES, Metric
+from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.text import GIB
 from fsconsole.workloads import protocol
 
@@ -51,6 +52,8 @@ def test_figures_of_a_load_count_to_its_last_writer_and_durable_ones_to_the_end_
     read = {Metric.READ_BYTES: 4 * GIB, Metric.READ_TIME: 8.0, Metric.READ: GIB / 2}
     assert figures(protocol.load_measurements(only_read)) == read | times
     assert figures(protocol.drain_measurements(only_read, 7.5, 26 * S)) == {Metric.DRAIN: 7.5}
+    counted = [replace(thread(load.ThreadState.DONE), operations=number) for number in (10, 30)]
+    assert figures(protocol.load_measurements(result(*counted)))[Metric.OPS_PER_S] == 5
     # What took no time has no rates.
     empty = protocol.LoadResult((), 0, 0, 0, 0, 0, 0.0, 0.0, is_whole=True)
     assert Metric.WRITE not in figures(protocol.load_measurements(empty))
@@ -69,6 +72,13 @@ def latencies(operation: load.Timed, *values_ns: int) -> load.Latencies:
     )
 
 
+A_CREATE = Workload("w", WorkloadKind.CREATE, 1, 1, 1, 1)
+
+
+def times(*parts: load.Latencies, workload: Workload = A_CREATE) -> dict[Metric, float]:
+    return figures(protocol.latency_measurements(workload, result(), parts))
+
+
 def test_latency_figures_are_those_of_the_calls_that_moved_data_or_else_of_the_files() -> None:
     moved = (
         latencies(load.Timed.CREATE, 10**9),
@@ -76,16 +86,60 @@ def test_latency_figures_are_those_of_the_calls_that_moved_data_or_else_of_the_f
         latencies(load.Timed.WRITE, 2_500_000_000, 11_000_000_000),
         latencies(load.Timed.FSYNC, 60 * 10**9),
     )
-    seen = figures(protocol.latency_measurements(moved))
+    seen = times(*moved)
     assert seen[Metric.LATENCY_MEAN] == pytest.approx(13504 / 4)
     assert seen[Metric.LATENCY_P50] == pytest.approx(3, rel=0.06)
     assert seen[Metric.LATENCY_MAX] == 11_000
     assert (seen[Metric.OVER_2_S], seen[Metric.OVER_10_S]) == (50.0, 25.0)
+    assert seen[Metric.FSYNC_MAX] == 60_000
     stats = (latencies(load.Timed.STAT, 2_000), latencies(load.Timed.READ))
-    assert figures(protocol.latency_measurements(stats))[Metric.LATENCY_MAX] == 0.002
+    assert times(*stats)[Metric.LATENCY_MAX] == 0.002
     empty_files = (latencies(load.Timed.CREATE, 3_000), latencies(load.Timed.FSYNC, 10**9))
-    assert figures(protocol.latency_measurements(empty_files))[Metric.LATENCY_MAX] == 0.003
-    assert protocol.latency_measurements((latencies(load.Timed.READ),)) == ()
+    assert times(*empty_files)[Metric.LATENCY_MAX] == 0.003
+    assert times(latencies(load.Timed.READ)) == {}
+
+
+def test_syncs_have_mean_percentiles_and_maximum_whichever_call_they_are() -> None:
+    for call in load.SYNCS:
+        times_ns = [1_000_000] * 98 + [40_000_000, 100_000_000]
+        seen = times(latencies(load.Timed.WRITE, 5), latencies(call, *times_ns))
+        assert seen[Metric.FSYNC_MEAN] == pytest.approx(2.38)
+        assert seen[Metric.FSYNC_P50] == pytest.approx(1, rel=0.06)
+        assert seen[Metric.FSYNC_P99] == pytest.approx(40, rel=0.06)
+        assert seen[Metric.FSYNC_MAX] == 100
+        assert seen[Metric.LATENCY_MAX] == 5e-6
+        assert times(latencies(call)) == {}
+
+
+def test_without_a_process_for_each_writer_there_is_no_mean_and_no_high_percentile() -> None:
+    parts = (latencies(load.Timed.WRITE, 5, 9), latencies(load.Timed.FSYNC, 7))
+    for kind, name in ((WorkloadKind.CREATE, "latency"), (WorkloadKind.MIX, "write")):
+        few, many = (replace(A_CREATE, kind=kind, threads=threads) for threads in (128, 129))
+        lost = {f"{name}_mean", f"{name}_p99", "latency_p95", "fsync_mean", "fsync_p99"}
+        lost -= {"latency_p95"} if kind is WorkloadKind.MIX else set()
+        left = set(times(*parts, workload=many))
+        assert set(times(*parts, workload=few)) - left == {Metric(one) for one in lost}
+        assert {Metric(f"{name}_p50"), Metric(f"{name}_max"), Metric.FSYNC_P50, Metric.FSYNC_MAX} <= left
+
+
+def test_a_mix_has_figures_of_each_kind_of_operation_and_none_of_them_together() -> None:
+    mix = replace(A_CREATE, kind=WorkloadKind.MIX)
+    parts = (
+        latencies(load.Timed.RANDOM_READ, 1_000_000, 3_000_000),
+        latencies(load.Timed.DELETE, 8_000_000),
+        latencies(load.Timed.STAT),
+        latencies(load.Timed.FSYNC, 9_000_000),
+    )
+    seen = times(*parts, workload=mix)
+    names = ("ops_per_s", "mean", "p50", "p99", "max")
+    assert set(seen) == {Metric(f"{of}_{name}") for of in ("random_read", "delete") for name in names} | {
+        Metric(f"fsync_{name}") for name in names[1:]
+    }
+    assert seen[Metric("random_read_mean")] == 2
+    assert seen[Metric("random_read_p50")] == pytest.approx(1, rel=0.06)
+    assert (seen[Metric("random_read_max")], seen[Metric("delete_max")], seen[Metric.FSYNC_MAX]) == (3, 8, 9)
+    assert seen[Metric("random_read_ops_per_s")] == 2 / 8
+    assert set(seen) - set(OF_MIXES) == {Metric(f"fsync_{name}") for name in names[1:]}
 
 
 def test_cpu_is_a_share_of_all_cpus_and_per_gib_moved() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import resource
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.model.load import ThreadCounters, Timed
-from fsconsole.model.workload import DataKind, Directories, End, Layout, Workload, WorkloadKind
+from fsconsole.model.workload import (
+    DataKind,
+    Directories,
+    End,
+    Layout,
+    SyncAt,
+    SyncCall,
+    Workload,
+    WorkloadKind,
+)
 from fsconsole.system.memfd import CounterPage
 from fsconsole.workloads import ops
 from fsconsole.workloads.content import size_of_file
@@ -335,15 +346,100 @@ def test_what_is_there_already_is_neither_overwritten_nor_followed_nor_left_open
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_an_fsync_comes_after_every_so_many_writes_over_all_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+class Synced:
+    """Each fsync and fdatasync, with the path and the size of its file; by the clock it takes 3 s, and all else no time."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.calls: list[tuple[str, str, int]] = []
+        monkeypatch.setattr(time, "monotonic_ns", lambda: 3 * 10**9 * len(self.calls))
+        for call in SyncCall:
+            monkeypatch.setattr(os, call.value, partial(self._sync, call.value))
+
+    def _sync(self, call: str, fd: int) -> None:
+        self.calls.append((call, os.readlink(f"/proc/self/fd/{fd}"), os.fstat(fd).st_size))
+
+
+EACH_FILE, END = {"sync_at": SyncAt.EACH_FILE}, {"sync_at": SyncAt.END}
+# What makes files, or works on four of 10,000 bytes; number and size of each file that is synced.
+SYNCED: tuple[tuple[Workload, list[tuple[int, int]]], ...] = (
+    (a_load(KIND, 4, 3000, 1000), []),
+    (a_load(KIND, 2, 3000, 1000, fsync_every=1), [(n, size) for n in (0, 1) for size in (1000, 2000, 3000)]),
+    # Over all files: the one that is written last; what was closed in between never.
+    (a_load(KIND, 4, 3000, 1000, fsync_every=4), [(1, 1000), (2, 2000), (3, 3000)]),
+    (a_load(KIND, 4, 1000, 1000, fsync_every=2), [(1, 1000), (3, 1000)]),
+    (a_load(KIND, 4, 3000, 1000, fsync_every=13), []),
+    # Small files, large ones, empty ones, once each, when they are whole.
+    (a_load(KIND, 3, 700, 1000, **EACH_FILE), [(n, 700) for n in range(3)]),
+    (a_load(KIND, 2, 2500, 1000, **EACH_FILE), [(n, 2500) for n in range(2)]),
+    (a_load(KIND, 2, 0, 1000, **EACH_FILE), [(n, 0) for n in range(2)]),
+    (a_load(WorkloadKind.APPEND, 0, 2000, 1000, **EACH_FILE), [(n, 12_000) for n in range(4)]),
+    (a_load(WorkloadKind.RANDOM_WRITE, 0, 2000, 1000, **EACH_FILE), [(n, 10_000) for n in range(4)]),
+    (a_load(WorkloadKind.RANDOM_WRITE, 2, 3000, 1000, fsync_every=4), [(1, 10_000)]),
+    # At the end, each once, however often it was written.
+    (a_load(KIND, 3, 2500, 1000, **END), [(n, 2500) for n in range(3)]),
+    (a_load(KIND, 2, 0, 1000, **END), [(n, 0) for n in range(2)]),
+    (a_load(WorkloadKind.APPEND, 8, 1000, 1000, **END), [(n, 12_000) for n in range(4)]),
+    (a_load(WorkloadKind.RANDOM_WRITE, 6, 1000, 1000, **END), [(n, 10_000) for n in range(4)]),
+    # A limit ends a load before its syncs at the end.
+    (a_load(KIND, 0, 2000, 1000, limit_bytes=3000, **END), [(0, 2000), (1, 2000)]),
+)
+
+
+def test_files_are_synced_after_writes_with_each_file_or_at_the_end_and_it_is_in_the_latency(
+    tmp_path: Path,
 ) -> None:
-    asked: list[int] = []
-    monkeypatch.setattr(os, "fsync", asked.append)
-    for every, syncs in ((1, 12), (4, 3), (5, 2), (13, 0)):
-        asked.clear()
-        made = create(tmp_path / str(every), 4, 3000, 1000, fsync_every=every)
-        assert len(asked) == syncs == made.latencies[Timed.FSYNC].count, every
+    for index, (load, wanted) in enumerate(SYNCED):
+        own, source, call = tmp_path / f"{index}", tmp_path / f"source-{index}", list(SyncCall)[index % 2]
+        source.mkdir()
+        make_files(source, 4, 10_000)
+        with pytest.MonkeyPatch.context() as patch:
+            synced = Synced(patch)
+            ended = done(replace(load, sync_call=call), own, source, (4,))
+        assert ended.whole
+        where = own if load.kind is KIND else source
+        assert synced.calls == [(call.value, str(where / f"f{n:08d}"), size) for n, size in wanted], load
+        slow = {kind: (one.over_2_s, one.sum_ns) for kind, one in ended.latencies.items()}
+        syncs = (len(wanted), 3 * 10**9 * len(wanted))
+        assert slow.pop(Timed(call.value), (0, 0)) == syncs, load
+        # So is the call, or creation, that the sync follows; at the end it follows none.
+        all_else = tuple(map(sum, zip(*slow.values(), strict=True)))
+        assert all_else == ((0, 0) if load.sync_at is SyncAt.END else syncs), load
+
+
+def test_a_sync_belongs_to_a_write_whatever_a_mix_does_in_between_and_to_no_read(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = (
+        (WorkloadKind.READ, 3),
+        (WorkloadKind.RANDOM_READ, 3),
+        (WorkloadKind.RANDOM_WRITE, 2),
+        (KIND, 2),
+    )
+    for more, every in (({"fsync_every": 3}, 3), (EACH_FILE, 2), (END, 0)):
+        (tmp_path / str(every)).mkdir()
+        synced = Synced(monkeypatch)
+        load = a_load(WorkloadKind.MIX, 40, 2000, 1000, weights=weights, **more)
+        ended = done(load, tmp_path / str(every), source, (4,))
+        writes = sum(ended.latencies[kind].count for kind in (Timed.WRITE, Timed.RANDOM_WRITE))
+        written = len({name for _, name, _ in synced.calls})
+        assert len(synced.calls) == (writes // every if every else written), more
+
+
+def test_a_mix_that_deletes_what_it_wrote_syncs_the_rest_at_its_end(tmp_path: Path) -> None:
+    weights = ((KIND, 3), (WorkloadKind.DELETE, 2))
+    ended = done(a_load(WorkloadKind.MIX, 60, 2000, 1000, weights=weights, **END), tmp_path)
+    left = len(list(tmp_path.iterdir()))
+    assert (ended.whole, ended.latencies[Timed.FSYNC].count) == (True, left)
+    assert ended.latencies[Timed.DELETE].count > 0
+
+
+def test_a_stop_ends_the_syncs_at_the_end_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages: list[CounterPage] = []
+    monkeypatch.setattr(os, "fsync", lambda fd: pages[0].request_stop())
+    with thread_of(a_load(KIND, 3, 1000, 1000, **END), tmp_path) as thread:
+        pages.append(thread.page)
+        ended = thread.done()
+    assert (ended.whole, ended.latencies[Timed.FSYNC].count) == (False, 1)
 
 
 def test_files_beyond_the_first_directory_lie_in_the_next(tmp_path: Path) -> None:
@@ -392,6 +488,8 @@ def test_whatever_needs_a_look_in_between_is_not_done_in_one_call() -> None:
         {"file_size_bytes": 4097},
         {"file_size_max_bytes": 5000},
         {"fsync_every": 1},
+        EACH_FILE,
+        END,
         {"duration_s": 1.0, "end": End.AT_ONCE},
     )
     assert is_one_call_each(load)

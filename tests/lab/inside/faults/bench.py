@@ -37,7 +37,7 @@ threads = 2
 files = 4
 file_size = "512KiB"
 block_size = "64KiB"
-fsync_every = 8
+fsync = 8
 [[workload]]
 name = "read them"
 kind = "read"
