@@ -287,6 +287,9 @@ def _filesystem_life(cell: Cell, target: TargetSpec, filesystem: Filesystem) -> 
     yield Step(StepKind.MKFS, f"make {filesystem.name} on {device}", make, f"formats {device}")
     features = words.filled(filesystem.commands.features, device=device)
     yield Step(StepKind.FEATURES, "read back what mkfs made", (features,))
+    check = words.filled(filesystem.commands.check, device=device)
+    if cell.after.check and check:
+        yield Step(StepKind.CHECK_EMPTY, f"check the empty {filesystem.name} in full", (check,))
     yield Step(StepKind.MOUNT, f"mount {device}", (mount,), f"mounts {device}", " ".join(unmount))
     for number, workload in enumerate(cell.workloads):
         steps = load_steps(number, workload, device, mount, unmount)
@@ -298,8 +301,7 @@ def _filesystem_life(cell: Cell, target: TargetSpec, filesystem: Filesystem) -> 
         of = "" if maker is None else f" of {cell.workloads[maker].name}"
         yield Step(StepKind.EXTENTS, f"count the extents of every file{of}", workload=maker)
     yield Step(StepKind.UNMOUNT, f"unmount {device}", (unmount,))
-    if cell.after.check and filesystem.commands.check:
-        check = words.filled(filesystem.commands.check, device=device)
+    if cell.after.check and check:
         yield Step(StepKind.CHECK, f"check {filesystem.name} in full", (check,))
     if cell.after.delete is not DeleteWith.NONE:
         changes, undo = f"mounts {device}", " ".join(unmount)
@@ -308,7 +310,8 @@ def _filesystem_life(cell: Cell, target: TargetSpec, filesystem: Filesystem) -> 
         argvs = (words.filled(filesystem.commands.delete, tree=TREE),) if is_rm else ()
         how = "" if is_rm else ", entry by entry (scandir, unlinkat)"
         yield Step(StepKind.DELETE, f"remove {TREE}{how}", argvs, f"removes {TREE}")
-        yield Step(StepKind.DELETE_UNMOUNT, f"unmount {device}", (unmount,))
+        title = f"unmount {device}, then fsync of it: one flush"
+        yield Step(StepKind.DELETE_UNMOUNT, title, (unmount,))
 
 
 def _settings(values: dict[str, str], target: TargetSpec) -> Iterator[Step]:

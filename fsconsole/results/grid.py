@@ -78,7 +78,7 @@ DEFAULT_COLUMNS = (
     Metric.EXTENTS_MEAN,
     Metric.MKFS,
     Metric.CHECK,
-    Metric.DELETE,
+    Metric.DELETE_DURABLE,
 )
 """What fits 80 columns beside the variant and its warnings."""
 
@@ -91,7 +91,7 @@ COLUMNS_WITH_RAW = (
     Metric.CPU,
     Metric.EXTENTS_MEAN,
     Metric.CHECK,
-    Metric.DELETE,
+    Metric.DELETE_DURABLE,
 )
 """The same where the plan has a raw row; mkfs gives way to both shares."""
 
@@ -101,7 +101,7 @@ _NEAREST_SHOWN = 6
 
 def with_read(columns: tuple[Metric, ...]) -> tuple[Metric, ...]:
     """Return columns with that of reads behind the durable one; mkfs, or else check and delete, give way."""
-    left_out = {Metric.MKFS} if Metric.MKFS in columns else {Metric.CHECK, Metric.DELETE}
+    left_out = {Metric.MKFS} if Metric.MKFS in columns else {Metric.CHECK, Metric.DELETE_DURABLE}
     place = columns.index(Metric.DURABLE) + 1
     return tuple(m for m in (*columns[:place], Metric.READ, *columns[place:]) if m not in left_out)
 

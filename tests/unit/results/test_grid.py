@@ -243,7 +243,7 @@ def test_reads_stand_behind_durable_and_mkfs_gives_way_so_that_the_grid_grows_no
         shown = with_read(columns)
         assert len(shown) <= len(columns), columns
         assert shown[shown.index(Metric.DURABLE) + 1] is Metric.READ, columns
-        assert set(columns) - set(shown) <= {Metric.MKFS, Metric.CHECK, Metric.DELETE}, columns
+        assert set(columns) - set(shown) <= {Metric.MKFS, Metric.CHECK, Metric.DELETE_DURABLE}, columns
     shares = {Metric.OF_RAW_1, Metric.OF_RAW_N}
     assert set(COLUMNS_WITH_RAW) == {*DEFAULT_COLUMNS, *shares} - {Metric.MKFS}
 
