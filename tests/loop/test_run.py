@@ -236,7 +236,7 @@ seed = 7
 equalise = "none"
 variant = [{ type = "ext4", mkfs = "-E nodiscard" }]
 workload = [
-    { name = "together", kind = "create", threads = [1, 8], files = 8, file_size = "64KiB", directories = "per-thread" },
+    { name = "together", kind = "create", threads = [1, 8], files = 8, file_size = "64KiB", directories = "per-thread", data = 0.5, block_size = "1KiB" },
     { name = "apart", kind = "create", threads = 2, files = 5, file_size = "128KiB", directories = 2, data = "zero" },
 ]
 after = { delete = "none" }
@@ -267,6 +267,8 @@ def test_axes_of_workloads_become_cells_that_write_as_they_say(tmp_path, own_scr
     last = state.request.plan.cells[-1].workloads[0]
     assert last.directories.layout is Layout.PER_THREAD
     assert directory_sizes(tree) == sorted([8 // last.threads] * last.threads + [2, 2, 1])
+    content = b"".join(path.read_bytes() for path in (tree / "together").rglob("f*"))
+    assert content.count(0) / len(content) == pytest.approx(0.5, abs=0.02)
 
 
 def loads(plan: Plan) -> list[tuple[int, int]]:
