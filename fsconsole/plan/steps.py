@@ -342,17 +342,21 @@ def _in_words(values: dict[str, str]) -> str:
 
 def _equalise(target: TargetSpec, equalise: Equalise) -> Iterator[Step]:
     device = target.path
-    if equalise is Equalise.DISCARD:
-        argvs: tuple[tuple[str, ...], ...] = (("blkdiscard", "-f", device),)
-        if target.is_scratch:
-            # A discard punches holes into the backing file, and fresh holes are slower than blocks.
-            size = str(target.size_bytes)
-            argvs += (("fallocate", "-l", size, target.backing_file),)
-        yield Step(StepKind.EQUALISE, f"discard all of {device}", argvs, f"discards all of {device}")
-    elif equalise is Equalise.ZERO:
-        argv = ("blkdiscard", "-z", "-f", device)
-        yield Step(StepKind.EQUALISE, f"zero all of {device}", (argv,), f"zeroes all of {device}")
-    elif equalise is Equalise.PRECONDITION:
+    argv: tuple[str, ...]
+    if equalise is Equalise.PRECONDITION:
         argv = ("shred", "-n", "2", device)
-        title = f"fill {device} with random data, twice"
-        yield Step(StepKind.EQUALISE, title, (argv,), f"overwrites all of {device}, twice")
+        title, changes = f"fill {device} with random data, twice", f"overwrites all of {device}, twice"
+    elif not target.keeps_blocks and equalise is not Equalise.NONE:
+        argv = ("shred", "-n", "0", "-z", device)
+        title, changes = f"overwrite {device} with zeros", f"overwrites all of {device}"
+    elif equalise is Equalise.ZERO or (equalise is Equalise.DISCARD and target.is_scratch):
+        argv = ("blkdiscard", "-z", "-f", device)
+        kept = ", its file keeps its blocks" if target.is_scratch else ""
+        title, changes = f"zero all of {device}{kept}", f"zeroes all of {device}"
+    elif equalise is Equalise.DISCARD:
+        argv = ("blkdiscard", "-f", device)
+        wait = ", then wait until reads are as fast as before" if target.is_flash else ""
+        title, changes = f"discard all of {device}{wait}", f"discards all of {device}"
+    else:
+        return
+    yield Step(StepKind.EQUALISE, title, (argv,), changes)

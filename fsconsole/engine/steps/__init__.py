@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from fsconsole.engine.steps import arrays, life, load, settings
+from fsconsole.engine.steps import arrays, equalise, life, load, settings
 from fsconsole.engine.work import Handler
 from fsconsole.model.plan import StepKind
 
 HANDLERS: dict[StepKind, Handler] = {
     StepKind.GATE: life.pass_gate,
     StepKind.SETTINGS: settings.set_all,
-    StepKind.EQUALISE: life.equalise,
+    StepKind.EQUALISE: equalise.equalise,
     StepKind.ARRAY: arrays.make,
     StepKind.ARRAY_SYNC: arrays.wait_until_in_step,
     StepKind.MKFS: life.make,

@@ -1,4 +1,4 @@
-"""Steps of a filesystem's life: gate, equalise, mkfs, mount, extents, unmount, check, delete."""
+"""Steps of a filesystem's life: gate, mkfs, mount, extents, unmount, check, delete."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fsconsole.inspect import checks
 from fsconsole.inspect.checks import CheckVerdict
 from fsconsole.inspect.extents import layout_measurements, space_measurements, survey_tree
 from fsconsole.inspect.features import first_complaint, parse_mkfs_features, read_mount_options
-from fsconsole.model.command import CommandResult, ResourceUsage
+from fsconsole.model.command import ResourceUsage
 from fsconsole.model.events import WarningKind
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
@@ -228,23 +228,14 @@ def pass_gate(work: CellWork, _step: Step) -> StepResult:
     return StepResult(verdict="passed")
 
 
-def equalise(work: CellWork, step: Step) -> StepResult:
-    """Bring the device into the state that every cell starts from, right after the gate."""
-    for argv in step.commands:
-        _wipe(work, argv, step.device)
-    return StepResult(verdict=work.cell.equalise.value)
-
-
 def make(work: CellWork, step: Step) -> StepResult:
     """Format; the first command is mkfs and is timed, tuning commands follow."""
     work.run.prover.prove_place(work.cell, work.cell.target)
-    results = [_wipe(work, argv) for argv in step.commands]
+    results = []
+    for argv in step.commands:
+        with work.run.prover.wiping(work.cell, argv):
+            results.append(work.command(argv))
     return StepResult(_timed(results[0].usage, Metric.MKFS, Metric.MKFS_USER, Metric.MKFS_SYSTEM))
-
-
-def _wipe(work: CellWork, argv: tuple[str, ...], device: str = "") -> CommandResult:
-    with work.run.prover.wiping(work.cell, argv, (device,) if device else ()):
-        return work.command(argv)
 
 
 def read_features(work: CellWork, step: Step) -> StepResult:

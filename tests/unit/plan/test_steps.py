@@ -138,11 +138,20 @@ def test_every_mount_is_nosuid_and_nodev_before_the_variants_words() -> None:
 
 
 def test_a_device_is_equalised_by_exactly_these_commands() -> None:
-    scratch = TargetSpec("/dev/loop3", GIB, is_scratch=True, backing_file="/srv/-odd name.img")
-    assert commands(SMALLEST, StepKind.EQUALISE, scratch) == (
-        ("blkdiscard", "-f", "/dev/loop3"),
-        ("fallocate", "-l", str(GIB), "/srv/-odd name.img"),
-    )
+    moving = {
+        "discard": ("shred", "-n", "0", "-z"),
+        "zero": ("shred", "-n", "0", "-z"),
+        "precondition": ("shred", "-n", "2"),
+    }
+    kept = {**moving, "discard": ("blkdiscard", "-z", "-f"), "zero": ("blkdiscard", "-z", "-f")}
+    for keeps_blocks, expected in ((True, kept), (False, moving)):
+        scratch = TargetSpec("/dev/loop3", GIB, is_scratch=True, keeps_blocks=keeps_blocks, can_discard=False)
+        for how, words in expected.items():
+            found = commands(f"equalise = '{how}'\n" + SMALLEST, StepKind.EQUALISE, scratch)
+            assert found == ((*words, "/dev/loop3"),), (how, keeps_blocks)
+        assert "equalise" not in [
+            step.kind.value for step in steps("equalise = 'none'\n" + SMALLEST, scratch)
+        ]
     for how, argv in [
         ("discard", ("blkdiscard", "-f", "/dev/loop7")),
         ("zero", ("blkdiscard", "-z", "-f", "/dev/loop7")),
