@@ -102,9 +102,7 @@ def _turn(item: pytest.Item) -> tuple[int, ...]:
     if boot_of(item.path):
         return (0, *turn_of(item.path))
     names = ("tests/lab/", "tests/attacks/", "tests/loop/", "tests/tui/")
-    return (
-        next((turn for turn, name in enumerate(names, 1) if item.nodeid.startswith(name)), len(names) + 1),
-    )
+    return (next((turn for turn, name in enumerate(names, 1) if item.nodeid.startswith(name)), len(names) + 1),)
 
 
 class _ByFileOrBoot(LoadScopeScheduling):

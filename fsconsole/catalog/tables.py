@@ -91,9 +91,7 @@ class Table:
     def tables(self, name: str) -> tuple[Table, ...]:
         """Return the list of tables below this key; missing is empty."""
         items = self._list(name) if name in self._values else ()
-        return tuple(
-            self._as_table(name, f"{self.key(name)}[{number}]", item) for number, item in enumerate(items)
-        )
+        return tuple(self._as_table(name, f"{self.key(name)}[{number}]", item) for number, item in enumerate(items))
 
     def words(self, name: str) -> tuple[str, ...]:
         """Return one or more values of a choice as words: true is "on", false is "off", 64 is "64"."""
@@ -120,9 +118,7 @@ class Table:
             raise self.bad(name, "must be true or false", "true or false")
         return value
 
-    def as_text(
-        self, name: str, value: object, most: int = LONGEST_TEXT, *, wanted: str = "text in quotes"
-    ) -> str:
+    def as_text(self, name: str, value: object, most: int = LONGEST_TEXT, *, wanted: str = "text in quotes") -> str:
         """Return a value that is a string of at most so many characters."""
         if not isinstance(value, str):
             raise self.bad(name, "must be text", wanted)

@@ -222,9 +222,7 @@ class Given:
         return self.option.text(self.value)
 
 
-def given_options(
-    filesystem: Filesystem, mkfs: tuple[Word, ...], mount: tuple[Word, ...]
-) -> tuple[Given, ...]:
+def given_options(filesystem: Filesystem, mkfs: tuple[Word, ...], mount: tuple[Word, ...]) -> tuple[Given, ...]:
     """Return every option that these words set, in the catalog's order."""
     said = {Scope.MKFS: frozenset(mkfs), Scope.MOUNT: frozenset(mount)}
     in_order = {scope: tuple(sorted(words, key=lambda word: word.whole)) for scope, words in said.items()}
@@ -252,8 +250,7 @@ def _given(filesystem: Filesystem, option: Option, value: str) -> Given:
 def _all_counted(filesystem: Filesystem) -> tuple[tuple[Option, tuple[Given, ...]], ...]:
     """Return every option with the words of each of its values; none where values can't be listed."""
     return tuple(
-        (option, tuple(_given(filesystem, option, value) for value in option.texts))
-        for option in filesystem.options
+        (option, tuple(_given(filesystem, option, value) for value in option.texts)) for option in filesystem.options
     )
 
 
@@ -310,8 +307,7 @@ def broken_rules(filesystem: Filesystem, chosen: Chosen) -> tuple[Rule, ...]:
     return tuple(
         rule
         for rule in filesystem.rules
-        if rule.when in facts
-        and (not facts.isdisjoint(rule.excludes) or (rule.needs and facts.isdisjoint(rule.needs)))
+        if rule.when in facts and (not facts.isdisjoint(rule.excludes) or (rule.needs and facts.isdisjoint(rule.needs)))
     )
 
 
@@ -322,9 +318,7 @@ def require_rules(filesystem: Filesystem, chosen: Chosen, where: Where) -> None:
         raise where.below(program).refused(word, rule.why, rule.needs or ("leave one of them out",))
 
 
-def refusals(
-    filesystem: Filesystem, chosen: Chosen, kernel: str, known: Known = NOTHING_KNOWN
-) -> tuple[str, ...]:
+def refusals(filesystem: Filesystem, chosen: Chosen, kernel: str, known: Known = NOTHING_KNOWN) -> tuple[str, ...]:
     """Return why this kernel won't take the variant, in clauses; empty where it takes all.
 
     kernel is its release as uname prints it; empty means one of today. What was found out by trying counts more
@@ -374,9 +368,7 @@ ALWAYS_MOUNTED_WITH = ("nosuid", "nodev")
 """A filesystem under test may hold arbitrary set-uid files and device nodes."""
 
 
-def make_commands(
-    filesystem: Filesystem, variant: Variant, device: str, uuid: str
-) -> tuple[tuple[str, ...], ...]:
+def make_commands(filesystem: Filesystem, variant: Variant, device: str, uuid: str) -> tuple[tuple[str, ...], ...]:
     """Return the commands that make the variant on the device, mkfs first, which asks nothing.
 
     Then the filesystem has this UUID, by mkfs itself or by a command right after it, and its tuning words.

@@ -51,9 +51,7 @@ def take_as_typed(parameters: Iterable[Any]) -> None:
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line.")]
-RunsDir = Annotated[
-    str, typer.Option("--runs", metavar="DIR", help="Directory of runs; its disk is never wiped.")
-]
+RunsDir = Annotated[str, typer.Option("--runs", metavar="DIR", help="Directory of runs; its disk is never wiped.")]
 
 _USAGE = 2
 """errors.ExitCode.USAGE, which is not loaded for a help text."""
@@ -179,9 +177,7 @@ def _options(
             help="Where the console keeps runs.",
         ),
     ] = "",
-    slow_link: Annotated[
-        bool, typer.Option("--slow-link", help="Low-bandwidth mode: ASCII, fewer redraws.")
-    ] = False,
+    slow_link: Annotated[bool, typer.Option("--slow-link", help="Low-bandwidth mode: ASCII, fewer redraws.")] = False,
 ) -> None:
     """Options of fsconsole itself; without a command it shows the console, where there is a terminal."""
     if ctx.invoked_subcommand is None and sys.stdin.isatty() and sys.stdout.isatty():

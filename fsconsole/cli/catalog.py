@@ -47,9 +47,7 @@ def catalog(
     if as_json:
         typer.echo(encode(survey.entries, indent=2))
     elif filesystem:
-        typer.echo(
-            "\n".join(line for entry in survey.entries for line in show.filesystem_lines(entry, width))
-        )
+        typer.echo("\n".join(line for entry in survey.entries for line in show.filesystem_lines(entry, width)))
     else:
         typer.echo("\n".join(show.overview_lines(survey, width)))
     for note in survey.notes:

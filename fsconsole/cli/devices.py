@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 
 
 def devices(
-    device: Annotated[
-        list[str] | None, typer.Argument(metavar="DEV", help="Only these devices; default: all.")
-    ] = None,
+    device: Annotated[list[str] | None, typer.Argument(metavar="DEV", help="Only these devices; default: all.")] = None,
     *,
     as_json: AsJson = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
@@ -96,9 +94,7 @@ def readtest(
         float, typer.Option("--seconds", metavar="S", min=0.1, max=3600.0, help="How long to read.")
     ] = 3.0,
     as_json: AsJson = False,
-    is_watched: Annotated[
-        bool, typer.Option("--watched", hidden=True, help="The caller has its own timeout.")
-    ] = False,
+    is_watched: Annotated[bool, typer.Option("--watched", hidden=True, help="The caller has its own timeout.")] = False,
 ) -> None:
     """Read a device from its start through the page cache, as `hdparm -t`, and print the throughput.
 
@@ -187,9 +183,7 @@ def make_scratch(size_bytes: int, directory: str, *, purpose: str = "") -> Scrat
             typer.echo(f"\rWriting the scratch file: {done} ", err=True, nl=False)
 
     made = scratch.create(size_bytes, directory, purpose=purpose, progress=show)
-    took = (
-        f"scratch file of {format_bytes(size_bytes)} written in {format_elapsed(time.monotonic() - begun_s)}"
-    )
+    took = f"scratch file of {format_bytes(size_bytes)} written in {format_elapsed(time.monotonic() - begun_s)}"
     typer.echo(f"\r{took:<40}" if is_shown else took, err=True)
     return made
 
@@ -224,9 +218,7 @@ def remove(
     name: _Name,
     *,
     directory: _Directory = DEFAULT_SCRATCH_DIR,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Even if it holds files, or a run can be resumed on it.")
-    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Even if it holds files, or a run can be resumed on it.")] = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """Detach a scratch device and delete its file. Refused while it is in use.

@@ -53,6 +53,4 @@ def _lines(finding: Finding) -> list[str]:
     room = terminal_width() - _STATUS_WIDTH - _CHECK_WIDTH
     told = [part for text in (finding.found, finding.remedy) if text for part in wrap(printable(text), room)]
     leads = [f"{status:<{_STATUS_WIDTH}}{finding.check:<{_CHECK_WIDTH}}", *[""] * (len(told) - 1)]
-    return [
-        pad_right(lead, _STATUS_WIDTH + _CHECK_WIDTH) + text for lead, text in zip(leads, told, strict=True)
-    ]
+    return [pad_right(lead, _STATUS_WIDTH + _CHECK_WIDTH) + text for lead, text in zip(leads, told, strict=True)]

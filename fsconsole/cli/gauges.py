@@ -16,9 +16,7 @@ def gauges(
     ] = None,
     *,
     hz: Annotated[float, typer.Option("--hz", min=0.5, max=10.0, help="Samples per second.")] = 2.0,
-    count: Annotated[
-        int | None, typer.Option("--count", min=1, metavar="N", help="Exit after N samples.")
-    ] = None,
+    count: Annotated[int | None, typer.Option("--count", min=1, metavar="N", help="Exit after N samples.")] = None,
     as_json: JsonLines = False,
 ) -> None:
     """Show live gauges of devices, CPUs, dirty pages and pressure, until Ctrl-C.

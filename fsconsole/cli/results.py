@@ -50,9 +50,7 @@ def results(
         str,
         typer.Option(metavar="A,B,C", help="Columns to show; default: those that fit 80 columns."),
     ] = "",
-    summary: Annotated[
-        bool, typer.Option("--summary", help="With csv: one line per row of the grid.")
-    ] = False,
+    summary: Annotated[bool, typer.Option("--summary", help="With csv: one line per row of the grid.")] = False,
     explain: Annotated[
         bool,
         typer.Option("--explain", help="With table: explain columns and warnings."),

@@ -24,24 +24,18 @@ if TYPE_CHECKING:
     from fsconsole.preflight.prepare import Prepared
 
 
-Detach = Annotated[
-    bool, typer.Option("--detach", help="Start in the background; `fsconsole attach` follows it.")
-]
+Detach = Annotated[bool, typer.Option("--detach", help="Start in the background; `fsconsole attach` follows it.")]
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="Name of a run, or a prefix of it.")]
 
 
 def run(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Plan file, or name of a shipped plan.")],
     *,
-    device: Annotated[
-        list[str], typer.Option("--device", "-d", metavar="DEV", help="Device to wipe; repeatable.")
-    ],
+    device: Annotated[list[str], typer.Option("--device", "-d", metavar="DEV", help="Device to wipe; repeatable.")],
     consent: Annotated[
         str, typer.Option("--consent", metavar="CODE", help="Consent code printed by `fsconsole plan`.")
     ] = "",
-    seen: Annotated[
-        str, typer.Option("--seen", metavar="CODE", help='"seen" code of `fsconsole plan --json`.')
-    ] = "",
+    seen: Annotated[str, typer.Option("--seen", metavar="CODE", help='"seen" code of `fsconsole plan --json`.')] = "",
     detach: Detach = False,
     as_json: JsonLines = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
@@ -181,9 +175,7 @@ def attach(run: RunName = LATEST, *, as_json: JsonLines = False, runs: RunsDir =
 def stop(
     run: RunName = LATEST,
     *,
-    now: Annotated[
-        bool, typer.Option("--now", help="Stop immediately; the current cell can be resumed.")
-    ] = False,
+    now: Annotated[bool, typer.Option("--now", help="Stop immediately; the current cell can be resumed.")] = False,
     skip: Annotated[bool, typer.Option("--skip", help="Skip the current cell.")] = False,
     pause: Annotated[bool, typer.Option("--pause", help="Pause before the next cell.")] = False,
     go_on: Annotated[bool, typer.Option("--continue", help="End the pause.")] = False,
@@ -250,9 +242,7 @@ def cleanup(
 def resume(
     run: RunName = LATEST,
     *,
-    consent: Annotated[
-        str, typer.Option("--consent", metavar="CODE", help="Consent code printed by --show.")
-    ] = "",
+    consent: Annotated[str, typer.Option("--consent", metavar="CODE", help="Consent code printed by --show.")] = "",
     only_show: Annotated[
         bool, typer.Option("--show", help="Show what is left and what needs consent; change nothing.")
     ] = False,

@@ -233,9 +233,7 @@ def was_undone(done: Done) -> bool:
 def not_started(done: Done) -> ChildFailed:
     """Return why a command printed no run."""
     if done.exit_code < 0:
-        said = (
-            "The start was killed without a word of its own: the list of runs (5) shows whether one goes on."
-        )
+        said = "The start was killed without a word of its own: the list of runs (5) shows whether one goes on."
         return ChildFailed(words=" ".join(done.words), said=said)
     if done.exit_code:
         return failure(done)

@@ -34,9 +34,7 @@ from fsconsole.system.mounts import (
 from fsconsole.system.run import RealExecutor, find_program, search_path
 
 
-def create_request(
-    run_id: str, plan: Plan, targets: tuple[Target, ...], *, owned_scratch: str = ""
-) -> RunRequest:
+def create_request(run_id: str, plan: Plan, targets: tuple[Target, ...], *, owned_scratch: str = "") -> RunRequest:
     """Return the request for a run that starts now."""
     return RunRequest(run_id, time.time_ns(), __version__, plan, targets, owned_scratch)
 

@@ -365,10 +365,6 @@ def reservation_uses(relatives: Iterable[Relative], graph: DeviceGraph) -> Itera
     """
     for relative in relatives:
         device = graph.by_number[relative.number]
-        is_asked = (
-            device.kind is DeviceKind.DISK
-            and device.transport != "usb"
-            and relative.role is not Relation.TWIN
-        )
+        is_asked = device.kind is DeviceKind.DISK and device.transport != "usb" and relative.role is not Relation.TWIN
         if is_asked and is_reserved(relative.path):
             yield Use(UseKind.RESERVED, relative.number, "is reserved by a SCSI initiator")

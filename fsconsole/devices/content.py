@@ -202,8 +202,7 @@ def parse_wipefs(answer: bytes, paths: Sequence[str]) -> dict[str, tuple[Signatu
         if path is None:
             raise ValueError("a signature on another device")
         kind, label, uuid = (
-            decode((word or "").encode("utf-8", "surrogateescape"))
-            for word in (row.type, row.label, row.uuid)
+            decode((word or "").encode("utf-8", "surrogateescape")) for word in (row.type, row.label, row.uuid)
         )
         usage = _USAGES.get(row.usage or "", Usage.OTHER)
         found[path].append(Signature(kind, usage, int(str(row.offset), 0), label, uuid))

@@ -36,8 +36,7 @@ def placed(
     """Return signatures with where they lie and their write marks; declared is the catalog's. Raises OSError."""
     starts = {partition.path: partition.partition_start_bytes for partition in partitions}
     return tuple(
-        PlacedSignature(starts.get(one.device.path, 0), one.signature, write_marks(one, declared))
-        for one in found
+        PlacedSignature(starts.get(one.device.path, 0), one.signature, write_marks(one, declared)) for one in found
     )
 
 
@@ -181,9 +180,7 @@ def _marks_beside(block: str, disk: str) -> tuple[str, ...]:
 
     Two passes that agree show all counts at one instant; a disk that others keep too busy for that has no mark.
     """
-    names = sorted(
-        entry.name for entry in os.scandir(f"{block}/{disk}") if os.path.exists(f"{entry.path}/partition")
-    )
+    names = sorted(entry.name for entry in os.scandir(f"{block}/{disk}") if os.path.exists(f"{entry.path}/partition"))
     for _ in range(_TRIES):
         first, second = ([_sectors(block, name) for name in (disk, *names)] for _ in range(2))
         if first == second:

@@ -94,9 +94,7 @@ def gather(
     """
     graph = snapshot.graph
     found = _with_real_twins(_from_tables(subjects, snapshot, context), graph, context.executor)
-    found = tuple(
-        _told_apart(one, partial(bound_by, graph=graph, executor=context.executor)) for one in found
-    )
+    found = tuple(_told_apart(one, partial(bound_by, graph=graph, executor=context.executor)) for one in found)
     found = _unless_refused(found, lambda free: _from_other_holders(free, graph, context))
 
     def opened(evidence: Evidence) -> Evidence:
@@ -212,9 +210,7 @@ def _told_apart(evidence: Evidence, look: Callable[[Evidence], str]) -> Evidence
         return _unread(evidence, _SYSTEM_DISKS, str(error))
 
 
-def _with_real_twins(
-    found: tuple[Evidence, ...], graph: DeviceGraph, executor: Executor
-) -> tuple[Evidence, ...]:
+def _with_real_twins(found: tuple[Evidence, ...], graph: DeviceGraph, executor: Executor) -> tuple[Evidence, ...]:
     """Return the evidence without twins that hold something else, and with a question for those that are blank too.
 
     Two paths to one disk read the same. Where either is written meanwhile, locked or silent, nothing is decided.
@@ -269,9 +265,7 @@ def _sample(device: Device) -> ContentSample | None:
         return None
 
 
-def _from_other_holders(
-    found: Sequence[Evidence], graph: DeviceGraph, context: GateContext
-) -> Iterable[Evidence]:
+def _from_other_holders(found: Sequence[Evidence], graph: DeviceGraph, context: GateContext) -> Iterable[Evidence]:
     """Return the evidence with what other processes, runs and machines do with the devices at this moment."""
     if not found:
         return ()
@@ -311,9 +305,7 @@ def _from_signatures(
         for evidence in found
         if not evidence.strange_node and all(use.kind is not UseKind.LOCKED for use in evidence.uses)
     ]
-    devices = {
-        device.path: device for evidence in probed for device in (evidence.device, *evidence.partitions)
-    }
+    devices = {device.path: device for evidence in probed for device in (evidence.device, *evidence.partitions)}
 
     def unreadable(device: Device) -> str:
         """Return why the ends of a device can't be read; empty where they can."""

@@ -78,9 +78,7 @@ class DeviceGraph:
     def twins(self, device: Device) -> Iterator[Device]:
         """Yield the other hardware disks that are the same disk by another path."""
         if device.kind in _HARDWARE:
-            labelled = (
-                other for label in (device.wwn, device.serial) for other in self._same_label.get(label, ())
-            )
+            labelled = (other for label in (device.wwn, device.serial) for other in self._same_label.get(label, ()))
             yield from (other for other in labelled if other != device and same_disk(device, other))
 
     def lookalikes(self, device: Device) -> tuple[Device, ...]:

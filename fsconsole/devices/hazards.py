@@ -225,9 +225,7 @@ def _questions(evidence: Evidence) -> Iterator[Case]:
     for why in evidence.hidden_places:
         yield Case("hidden-system", f"may be part of what this machine runs from: {why}")
     for path in evidence.blank_twins:
-        yield Case(
-            "blank-twin", f"may be the same disk as {path}: one size and serial number, and both are blank"
-        )
+        yield Case("blank-twin", f"may be the same disk as {path}: one size and serial number, and both are blank")
     if evidence.is_uncounted:
         yield Case("uncounted", "has no count of writes, so that one before the start may go unnoticed")
     for process in evidence.hidden_processes:

@@ -118,9 +118,7 @@ def sync_state(name: str, sys: str = "/sys") -> SyncState:
     folder = f"{sys}/block/{name}/md"
     action = read_text(f"{folder}/sync_action")
     # MaxSector, "none": there is nothing that a resync would begin with (drivers/md/md.c, resync_start_show).
-    is_whole = (
-        read_int_or(f"{folder}/degraded", 0) == 0 and read_text_or(f"{folder}/resync_start", "none") == "none"
-    )
+    is_whole = read_int_or(f"{folder}/degraded", 0) == 0 and read_text_or(f"{folder}/resync_start", "none") == "none"
     members = tuple(sorted(e.removeprefix("dev-") for e in os.listdir(folder) if e.startswith("dev-")))
     # "1234 / 5678" in sectors, "none" or "delayed".
     done, is_at_work, total = read_text_or(f"{folder}/sync_completed", "").partition(" / ")
@@ -192,9 +190,7 @@ def _array(block: list[str]) -> MdArray:
         active=is_active,
         read_only=read_only,
         level=level,
-        members=tuple(
-            MdMember(m["name"], int(m["slot"]), re.sub(r"[()]", "", m["flags"])) for m in members if m
-        ),
+        members=tuple(MdMember(m["name"], int(m["slot"]), re.sub(r"[()]", "", m["flags"])) for m in members if m),
         size_bytes=int(blocks[1]) * KIB if blocks else 0,
         chunk_bytes=int(chunk[1]) * KIB if chunk else 0,
         slots=health[3] if health else "",

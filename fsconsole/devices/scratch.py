@@ -59,9 +59,7 @@ def held_for_removal(device_path: str) -> Iterator[None]:
             raise ScratchInUse(name=device_path, why="mounted or claimed in another namespace") from error
 
         def user() -> str:
-            others = holders_of(
-                frozenset({os.stat(device_path).st_rdev}), frozenset({own_pid_in_host_proc()})
-            )
+            others = holders_of(frozenset({os.stat(device_path).st_rdev}), frozenset({own_pid_in_host_proc()}))
             return f"open in process {others[0].pid} ({others[0].command})" if others else ""
 
         if lasting(lambda: bool(user())) and (why := user()):

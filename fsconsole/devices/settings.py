@@ -31,8 +31,7 @@ _TWINS = {"dirty_bytes": "dirty_ratio", "dirty_background_bytes": "dirty_backgro
 _LIMITS = _TWINS | {percent: in_bytes for in_bytes, percent in _TWINS.items()}
 _DISK = re.compile(r"/sys/block/([A-Za-z0-9!_-][A-Za-z0-9!._-]*)/(?:queue|md)/")
 _PLACES = re.compile(
-    _DISK.pattern
-    + r"(?:read_ahead_kb|scheduler|nr_requests|stripe_cache_size|group_thread_cnt|iosched/[a-z_]+)"
+    _DISK.pattern + r"(?:read_ahead_kb|scheduler|nr_requests|stripe_cache_size|group_thread_cnt|iosched/[a-z_]+)"
     r"|/proc/sys/vm/dirty_(?:background_)?(?:bytes|ratio)"
 )
 _VALUES = re.compile(r"[0-9]{1,20}|[a-z][a-z0-9_-]{0,30}")
@@ -90,9 +89,7 @@ class Kernel:
         if found is None:
             return DiskNumbers()
         directory = f"{self._root}/sys/block/{found[1]}"
-        return DiskNumbers(
-            parse_number(read_text(f"{directory}/dev")), read_int_or(f"{directory}/diskseq", 0)
-        )
+        return DiskNumbers(parse_number(read_text(f"{directory}/dev")), read_int_or(f"{directory}/diskseq", 0))
 
     def reset_by(self, path: str) -> Iterator[InForce]:
         """Yield what the kernel sets anew when the setting in path is written: a scheduler brings its own numbers."""

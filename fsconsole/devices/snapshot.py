@@ -214,9 +214,7 @@ class NotDetermined(LookupError):
     """A folder whose disks can't be found out; its words say why."""
 
 
-def system_places(
-    snapshot: MachineSnapshot, runs_dir: str
-) -> tuple[tuple[SystemPlace, ...], tuple[str, ...]]:
+def system_places(snapshot: MachineSnapshot, runs_dir: str) -> tuple[tuple[SystemPlace, ...], tuple[str, ...]]:
     """Return /, /boot and the run folder (or its nearest parent) with all devices below each.
 
     Beside them, as clauses, why the devices below others can't be told: ZFS names none, nor does an overlay whose layers

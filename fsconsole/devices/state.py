@@ -76,9 +76,7 @@ class ListedDevice(Device, frozen=True, kw_only=True):
         return Device(**{name: getattr(self, name) for name in Device.__struct_fields__})
 
 
-def device_state(
-    device: Device, graph: DeviceGraph, hazards: tuple[Hazard, ...] | None = None
-) -> DeviceState:
+def device_state(device: Device, graph: DeviceGraph, hazards: tuple[Hazard, ...] | None = None) -> DeviceState:
     """Return how a device stands among all devices.
 
     hazards is what the gate found on it, and None where the gate wasn't asked: then nothing is called free.

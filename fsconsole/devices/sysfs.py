@@ -293,9 +293,7 @@ def slot_of(disk_path: str, sys_root: str = SYS_ROOT, by_path: str = "/dev/disk/
     """
     directory = f"{sys_root}/class/block/{os.path.basename(disk_path)}/device"
     with suppress(OSError):
-        slots = [
-            name.partition(":")[2] for name in os.listdir(directory) if name.startswith("enclosure_device:")
-        ]
+        slots = [name.partition(":")[2] for name in os.listdir(directory) if name.startswith("enclosure_device:")]
         if slots:
             return f"slot {slots[0]}"
     with suppress(OSError):

@@ -96,9 +96,7 @@ def dismantle(own: OwnArray, act: Act, objection: Objection = lambda _: "") -> t
     return tuple(not_cleared) or tuple(f"{path} has the run's superblock again" for path in remaining)
 
 
-def _stopped(
-    array: HeldArray, own: OwnArray, names: dict[str, str], act: Act, objection: Objection
-) -> tuple[str, ...]:
+def _stopped(array: HeldArray, own: OwnArray, names: dict[str, str], act: Act, objection: Objection) -> tuple[str, ...]:
     why = _foreign_trait(array, own, names) or objection(array)
     if why:
         return (why,)
@@ -209,9 +207,7 @@ def give_up(report: GateReport, members: Sequence[str], state: RunState, context
 
     def objection(array: HeldArray) -> str:
         now = sectors_written(find_device(array.path))
-        return (
-            "" if now == report.fingerprint.written else f"somebody wrote to {array.path} since it was shown"
-        )
+        return "" if now == report.fingerprint.written else f"somebody wrote to {array.path} since it was shown"
 
     own = OwnArray(_uuids(state), tuple(members))
     if left := dismantle(own, act, objection):

@@ -149,9 +149,7 @@ def hang_timeout_s() -> float:
     return float(_TIMEOUT_FACTOR * (read_int_or(_HUNG_TASK_S, 0) or _DEFAULT_HUNG_TASK_S))
 
 
-def run_detecting_hangs(
-    execute: Callable[[], int], detector: HangDetector, folder: RunFolder, lock: FileLock
-) -> int:
+def run_detecting_hangs(execute: Callable[[], int], detector: HangDetector, folder: RunFolder, lock: FileLock) -> int:
     """Execute a run in a thread of its own and return its exit code.
 
     On a hang its programs are killed first; if that does not help, the process exits without the thread.

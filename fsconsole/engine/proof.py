@@ -88,9 +88,7 @@ def last_writes(state: RunState) -> dict[str, LastWrite]:
     # The monotonic clock restarts with each boot, but an attempt lies within one boot.
     writes.sort(key=lambda write: (write[0].attempt, write[1].started_monotonic_ns))
     return {
-        path: _last_write(
-            known, cells[known.index].devices.index(path), is_newest=known.attempt == newest[path]
-        )
+        path: _last_write(known, cells[known.index].devices.index(path), is_newest=known.attempt == newest[path])
         for known, _ in writes
         for path in cells[known.index].devices
         if known.attempt >= agreed.get(path, 1)
@@ -119,9 +117,7 @@ class Prover:
     included. Raises what require_same() raises, and ConsentOutdated.
     """
 
-    def __init__(
-        self, executor: Executor, state: RunState, folder_path: str, *, holds_lock: bool = True
-    ) -> None:
+    def __init__(self, executor: Executor, state: RunState, folder_path: str, *, holds_lock: bool = True) -> None:
         self._executor = executor
         self._run, self._holds_lock = state.request.run_id, holds_lock
         self._targets = {target.path: target for target in state.request.targets}

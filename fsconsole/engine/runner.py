@@ -340,9 +340,7 @@ def run_cells(run: RunWork, state: RunState, cells: tuple[Cell, ...]) -> RunFini
 
 def _pause(run: RunWork) -> None:
     """Pause before the next cell, since somebody keeps its device open: the cells after it would fail too."""
-    hint = (
-        f"End that process, then `fsconsole stop --continue {run.request.run_id}`; failed cells stay failed."
-    )
+    hint = f"End that process, then `fsconsole stop --continue {run.request.run_id}`; failed cells stay failed."
     reason = f"paused: {run.prover.blocked_by}"
     run.journal.record(events.WarningRaised(None, run.attempt, events.WarningKind.OTHER_IO, reason, hint))
     run.journal.note(events.ControlRequested(Verb.PAUSE))
@@ -423,9 +421,7 @@ def _note_left(work: CellWork) -> None:
 def run_step(work: CellWork, step: Step) -> StepResult:
     """Execute one step, with its intent and its result in the journal."""
     run, cell = work.run, work.cell
-    started = events.StepStarted(
-        cell.index, run.attempt, work.step_number, step.kind, step.title, step.commands
-    )
+    started = events.StepStarted(cell.index, run.attempt, work.step_number, step.kind, step.title, step.commands)
     run.journal.record(started, durable=step.kind not in _CLOCK_RUNS)
     run.sampler.set_place(cell.index, step.kind.value)
     said_before = len(work.kernel_log.lines())

@@ -198,9 +198,7 @@ def about_observer(work: CellWork, observer_percent: float) -> None:
 
 
 _JOURNAL = Where("the journal", "options")
-_HINT = (
-    "Read this row as one without the option; `fsconsole catalog FS --probe` shows what this machine accepts."
-)
+_HINT = "Read this row as one without the option; `fsconsole catalog FS --probe` shows what this machine accepts."
 
 
 def note_features(work: CellWork, scope: Scope, features: Sequence[Feature]) -> None:

@@ -183,9 +183,7 @@ class CellWork:
 
     def warn(self, kind: WarningKind, reason: str, hint: str) -> None:
         """Put a warning on the cell."""
-        self.run.journal.record(
-            WarningRaised(self.cell.index, self.run.attempt, kind, reason, hint), durable=False
-        )
+        self.run.journal.record(WarningRaised(self.cell.index, self.run.attempt, kind, reason, hint), durable=False)
 
     def keep_kernel_log(self) -> None:
         """Keep the cell's kernel log, and warn once of device errors in it."""

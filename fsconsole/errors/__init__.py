@@ -137,9 +137,7 @@ class NoTerminal(FsconsoleError, exit_code=ExitCode.TERMINAL_DUMB):
 
 class ConsoleFailed(FsconsoleError):
     sentence = "The console crashed with the error above; a run that it showed goes on."
-    advice = (
-        "`fsconsole` opens it again, `fsconsole attach` follows a run without it; report the error above."
-    )
+    advice = "`fsconsole` opens it again, `fsconsole attach` follows a run without it; report the error above."
 
 
 class ChildFailed(FsconsoleError):

@@ -50,9 +50,7 @@ class ToolFailed(FsconsoleError, exit_code=ExitCode.TOOL_FAILED):
     exit_status: int
     said: str
     sentence = "`{command}` failed with exit code {exit_status}: {said}"
-    advice = (
-        "The text after the colon is the tool's own message; `fsconsole doctor` checks what is installed."
-    )
+    advice = "The text after the colon is the tool's own message; `fsconsole doctor` checks what is installed."
 
 
 class GeneratorFailed(FsconsoleError, exit_code=ExitCode.TOOL_FAILED):
@@ -138,9 +136,7 @@ class RunLives(FsconsoleError, exit_code=ExitCode.RUN_LIVES):
 class RunOver(FsconsoleError, exit_code=ExitCode.RUN_OVER):
     run: str
     sentence = "Run {run} is not running."
-    advice = (
-        "`fsconsole results {run}` shows its results; `fsconsole resume {run}` finishes an incomplete one."
-    )
+    advice = "`fsconsole results {run}` shows its results; `fsconsole resume {run}` finishes an incomplete one."
 
 
 class EngineNotListening(FsconsoleError, exit_code=ExitCode.ENGINE_SILENT):
@@ -171,9 +167,7 @@ class RunComplete(FsconsoleError, exit_code=ExitCode.RUN_COMPLETE):
 
 class JournalFull(FsconsoleError, exit_code=ExitCode.JOURNAL_FULL):
     path: str
-    sentence = (
-        "The journal {path} can't grow: its disk is full; the run stopped, all cells reported done are kept."
-    )
+    sentence = "The journal {path} can't grow: its disk is full; the run stopped, all cells reported done are kept."
     advice = "Free some space there, then `fsconsole resume`."
 
 

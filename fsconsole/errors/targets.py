@@ -132,9 +132,7 @@ class DeviceChanged(FsconsoleError, exit_code=ExitCode.DEVICE_CHANGED):
     device: str
     difference: str
     sentence = "{device} is not what was agreed upon: {difference}."
-    advice = (
-        "`fsconsole devices` shows which disk is which; then plan again: `fsconsole plan FILE --device DEV`."
-    )
+    advice = "`fsconsole devices` shows which disk is which; then plan again: `fsconsole plan FILE --device DEV`."
 
 
 class DeviceLocked(FsconsoleError, exit_code=ExitCode.DEVICE_LOCKED):
@@ -152,8 +150,7 @@ class DeviceHangs(FsconsoleError, exit_code=ExitCode.DEVICE_HANGS):
     where: str
     run: str
     sentence = (
-        "{device} does not answer{where}: {who} has waited in the kernel for {waited} (state D), "
-        "and can't be ended."
+        "{device} does not answer{where}: {who} has waited in the kernel for {waited} (state D), and can't be ended."
     )
     advice = (
         "`dmesg` may say why; what waits, and a mount with it, goes when {device} answers again or the machine is "

@@ -40,9 +40,7 @@ ON = "on"
 _UNIT = re.compile(r" (?:aggregate )?(?:bytes|blocks)$")
 
 
-def _labelled(
-    text: str, *, flags: str, values: Mapping[str, str], separator: str = ":"
-) -> Iterator[tuple[str, str]]:
+def _labelled(text: str, *, flags: str, values: Mapping[str, str], separator: str = ":") -> Iterator[tuple[str, str]]:
     """Yield the words behind the label of flags, and the values of the given labels by their names.
 
     dump.f2fs prints the bits of its flags before their names, jfs_tune writes them as JFS_LINUX.

@@ -72,9 +72,7 @@ def read(folder: RunFolder) -> tuple[LastWord, ...]:
 
 def as_batch(words: tuple[LastWord, ...]) -> Batch:
     """Return the word as the journal's reader would hand it on; its row is none of the journal's."""
-    return Batch(
-        Cursor(), tuple(JournalEntry(0, word.wall_ns, word.monotonic_ns, word.finished) for word in words)
-    )
+    return Batch(Cursor(), tuple(JournalEntry(0, word.wall_ns, word.monotonic_ns, word.finished) for word in words))
 
 
 def _overwrite(folder: RunFolder, text: bytes) -> None:

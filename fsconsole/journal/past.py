@@ -164,9 +164,7 @@ def points_before(path: str, last: int, limit: int) -> tuple[int, tuple[Point, .
     return (_whole(rows[-1][-1], path) - 1 if len(rows) == limit else 0), points
 
 
-def highest_before(
-    path: str, last: int, began_ns: Callable[[int], int], slot_ns: int, most: int
-) -> tuple[Point, ...]:
+def highest_before(path: str, last: int, began_ns: Callable[[int], int], slot_ns: int, most: int) -> tuple[Point, ...]:
     """Return the highest figures of each slot of the last two cells that samples with ids up to last belong to.
 
     A cell's slots begin at began_ns(cell); they last slot_ns, doubled until there are no more than most. What was

@@ -69,9 +69,7 @@ def _columns() -> Iterable[FigureColumn]:
 COLUMNS = tuple(_columns())
 CPU_COLUMNS = tuple(_column("", field, hint) for field, hint in get_type_hints(CpuShares).items())
 DEVICE_COLUMNS = tuple(
-    _column("", field, hint)
-    for field, hint in get_type_hints(DeviceRates).items()
-    if field not in DEVICE_IDENTITY
+    _column("", field, hint) for field, hint in get_type_hints(DeviceRates).items() if field not in DEVICE_IDENTITY
 )
 _OPTIONAL_GROUPS = {name for name, hint in get_type_hints(Sample).items() if NoneType in get_args(hint)}
 _FIGURES_OF_CPU, _FIGURES_OF_DEVICE = (

@@ -228,9 +228,7 @@ def list_runs(runs_dir: str) -> tuple[RunFolder, ...]:
         raise NotRoot(what=f"Reading {runs_dir}") from error
     except OSError as error:
         raise RunsReadOnly(path=runs_dir, why=_said(error)) from error
-    return tuple(
-        RunFolder(os.path.join(os.path.abspath(runs_dir), name)) for name in sorted(names, reverse=True)
-    )
+    return tuple(RunFolder(os.path.join(os.path.abspath(runs_dir), name)) for name in sorted(names, reverse=True))
 
 
 def open_run(runs_dir: str, wanted: str = LATEST) -> RunFolder:

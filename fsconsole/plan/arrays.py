@@ -118,12 +118,10 @@ def usable_bytes(spec: ArraySpec, sizes_bytes: Sequence[int]) -> int:
     chunk_bytes = 1 if spec.level in ("linear", "raid1") else spec.chunk_bytes or _CHUNK_BYTES
     least_bytes = _LEAST_HEADROOM_CHUNKS * (spec.chunk_bytes or _CHUNK_BYTES)
     headroom = [
-        max(least_bytes, min(_MOST_HEADROOM_BYTES, size // _HEADROOM_SHARE)) + _TABLES_BYTES
-        for size in sizes_bytes
+        max(least_bytes, min(_MOST_HEADROOM_BYTES, size // _HEADROOM_SHARE)) + _TABLES_BYTES for size in sizes_bytes
     ]
     data = [
-        max(0, size - taken) // chunk_bytes * chunk_bytes
-        for size, taken in zip(sizes_bytes, headroom, strict=True)
+        max(0, size - taken) // chunk_bytes * chunk_bytes for size, taken in zip(sizes_bytes, headroom, strict=True)
     ]
     least, count = min(data), len(data)
     if spec.level in ("linear", "raid0"):
@@ -135,9 +133,7 @@ def usable_bytes(spec: ArraySpec, sizes_bytes: Sequence[int]) -> int:
     return least * (count - (2 if spec.level == "raid6" else 1))
 
 
-def array_reasons(
-    spec: ArraySpec, targets: Sequence[TargetSpec], support: Lacking = EVERY_LEVEL
-) -> tuple[str, ...]:
+def array_reasons(spec: ArraySpec, targets: Sequence[TargetSpec], support: Lacking = EVERY_LEVEL) -> tuple[str, ...]:
     """Return why the array can't be made of these targets on this machine, in clauses; empty where it can."""
     members = members_of(spec, targets)
     reasons = [support[spec.level]] if spec.level in support else []

@@ -147,9 +147,7 @@ def with_values(draft: Draft, number: int, scope: Scope, option: str, values: tu
     old = draft.plan.checklists[number]
     axes = dict(getattr(old, scope.value))
     axes.pop(option, None) if not values else axes.__setitem__(option, values)
-    kept = tuple(
-        pairs for pairs in old.exclude if all(name != option or value in values for name, value in pairs)
-    )
+    kept = tuple(pairs for pairs in old.exclude if all(name != option or value in values for name, value in pairs))
     new: dict[str, Any] = {scope.value: tuple(axes.items()), "exclude": kept, "renamed": ()}
     return _with_checklist(draft, number, replace(old, **new))
 
@@ -307,9 +305,7 @@ def array_at(plan: PlanFile, number: int) -> ArrayAxis:
 def words_of(axis: ArrayAxis) -> dict[str, tuple[str, ...]]:
     """Return the values of a table as words."""
     said = keys.toml_of(axis, keys.ARRAY)
-    return {
-        name: tuple(map(str, values)) if isinstance(values, list) else (YES,) for name, values in said.items()
-    }
+    return {name: tuple(map(str, values)) if isinstance(values, list) else (YES,) for name, values in said.items()}
 
 
 def checked_array_value(name: str, value: str) -> str:

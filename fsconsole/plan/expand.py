@@ -31,9 +31,7 @@ def workload_choices(plan: PlanFile) -> tuple[tuple[Workload, ...], ...]:
     axes = [workload.thread_counts for workload in plan.workloads]
     _require_few(plan, "workload", _combinations(axes))
     return tuple(
-        tuple(
-            workload_of(plan.workloads, number, threads, plan.seed) for number, threads in enumerate(choice)
-        )
+        tuple(workload_of(plan.workloads, number, threads, plan.seed) for number, threads in enumerate(choice))
         for choice in product(*axes)
     )
 
@@ -82,9 +80,7 @@ def _require_few(plan: PlanFile, key: str, count: int) -> None:
     """Refuse what would take for ever to be counted out: more choices of one kind than a plan may have cells."""
     if count > planfile.MAX_CELLS:
         what = "cells" if key == "(all axes)" else "combinations"
-        raise PlanBadValue(
-            plan.path, key, str(count), f"too many {what}", f"at most {planfile.MAX_CELLS} {what}"
-        )
+        raise PlanBadValue(plan.path, key, str(count), f"too many {what}", f"at most {planfile.MAX_CELLS} {what}")
 
 
 ROTATING_BYTES_PER_S = 150e6
@@ -97,15 +93,11 @@ _PASSES = {Equalise.DISCARD: 0, Equalise.NONE: 0, Equalise.ZERO: 1, Equalise.PRE
 """How often the whole target is written to make cells equal."""
 
 
-def estimate(
-    cells: Sequence[Cell], sizes: dict[str, int], catalog: Catalog, assumed_bytes_per_s: float
-) -> Estimate:
+def estimate(cells: Sequence[Cell], sizes: dict[str, int], catalog: Catalog, assumed_bytes_per_s: float) -> Estimate:
     """Return bytes and seconds of all cells that can run; sizes maps paths of targets, or of members, to bytes."""
     running = [cell for cell in cells if not cell.unavailable]
     total = sum(_cell_bytes(cell, sizes, catalog) for cell in running)
-    limited_s = sum(
-        workload.duration_s for cell in running if not cell.variant.is_raw for workload in cell.workloads
-    )
+    limited_s = sum(workload.duration_s for cell in running if not cell.variant.is_raw for workload in cell.workloads)
     elapsed_s = total / assumed_bytes_per_s + FIXED_CELL_S * len(running) + limited_s
     return Estimate(total, elapsed_s, assumed_bytes_per_s)
 
@@ -234,9 +226,7 @@ def _ordered_cells(
             ),
             site,
         )
-        for site, setting, workloads, row, repeat in product(
-            sites, settings, choices, rows, range(1, repeats + 1)
-        )
+        for site, setting, workloads, row, repeat in product(sites, settings, choices, rows, range(1, repeats + 1))
     ]
     if plan_file.order is Order.INTERLEAVED:
         cells.sort(key=lambda placed: placed[0].repeat)

@@ -90,9 +90,7 @@ class Kind:
 
     def typed(self, text: str) -> object:
         """Return typed text as a plan file has it."""
-        return (
-            [self.of_text(word.strip()) for word in text.split(",")] if self.is_axis else self.of_text(text)
-        )
+        return [self.of_text(word.strip()) for word in text.split(",")] if self.is_axis else self.of_text(text)
 
 
 _Made = Callable[[Any], Any]
@@ -120,9 +118,7 @@ def _number(low: int, high: int) -> Kind:
 
 def _size(low: int, high: int) -> Kind:
     words = f"size, {units.format_bytes_exact(low)} to {units.format_bytes_exact(high)}"
-    return Kind(
-        words, lambda table, name, value: table.as_size(name, value, low, high), units.format_bytes_exact
-    )
+    return Kind(words, lambda table, name, value: table.as_size(name, value, low, high), units.format_bytes_exact)
 
 
 def _kept_as_text(kind: Kind, step: int = 1) -> Kind:
@@ -246,9 +242,7 @@ def _map_typed(text: str) -> object:
     """Return "a=1, b=2" as a table; text where a part has no equals sign."""
     parts = [part.partition("=") for part in text.split(",") if part.strip()]
     return (
-        {name.strip(): number_of(value) for name, _, value in parts}
-        if all(equals for _, equals, _ in parts)
-        else text
+        {name.strip(): number_of(value) for name, _, value in parts} if all(equals for _, equals, _ in parts) else text
     )
 
 
@@ -334,9 +328,7 @@ AFTER = (
 _AXES = _of_catalog("table of options", lambda axes: {name: list(values) for name, values in axes})
 FILESYSTEM = (
     Key("type", _text(), "A filesystem of `fsconsole catalog`.", is_required=True, fields=("filesystem",)),
-    Key(
-        "mkfs", _AXES, "mkfs options by the names of `fsconsole catalog TYPE`; lists are multiplied out.", ()
-    ),
+    Key("mkfs", _AXES, "mkfs options by the names of `fsconsole catalog TYPE`; lists are multiplied out.", ()),
     Key("mount", _AXES, "Mount options, likewise.", ()),
     Key(
         "exclude",
@@ -498,9 +490,7 @@ def read_settings(table: Table) -> tuple[tuple[str, tuple[str, ...]], ...]:
     table.only(*SETTING_NAMES)
     for in_bytes, in_percent in _ONE_LIMIT:
         if table.has(in_bytes) and table.has(in_percent):
-            why = (
-                f"{in_bytes} and {in_percent} are one limit: the kernel forgets one when the other is written"
-            )
+            why = f"{in_bytes} and {in_percent} are one limit: the kernel forgets one when the other is written"
             raise table.bad(in_percent, why, "only one of the two")
     kinds: Mapping[str, Kind] = {key.name: key.kind for key in SETTINGS}
     return tuple((name, kinds[name].read(table, name)) for name in table.names())

@@ -119,13 +119,10 @@ def work_out(  # noqa: PLR0913 (each is a fact of its own)
         of_rows = iter(labels_of([candidate for candidate in candidates if candidate.is_row]))
         of_all = labels_of(candidates)
         labels = tuple(
-            next(of_rows) if candidate.is_row else label
-            for candidate, label in zip(candidates, of_all, strict=True)
+            next(of_rows) if candidate.is_row else label for candidate, label in zip(candidates, of_all, strict=True)
         )
         rows = rows_of(plan_file, candidates)
-        plan = build_plan(
-            plan_file, targets or [NO_DEVICE], catalog, run_id="draft", support=support, listed=rows
-        )
+        plan = build_plan(plan_file, targets or [NO_DEVICE], catalog, run_id="draft", support=support, listed=rows)
     except FsconsoleError as error:
         return Outcome(candidates, labels, None, str(error), error.hint)
     return Outcome(candidates, labels, plan)

@@ -88,7 +88,5 @@ def read_publication(path: Path) -> Publication:
         date=file.date,
         machine=file.machine,
         workload=file.workload,
-        rows=tuple(
-            PublishedRow(row.table, row.as_printed, file.figures_of(row), row.note) for row in file.rows
-        ),
+        rows=tuple(PublishedRow(row.table, row.as_printed, file.figures_of(row), row.note) for row in file.rows),
     )

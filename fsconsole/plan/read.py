@@ -146,9 +146,7 @@ def _filesystem(table: Table, catalog: Catalog) -> Filesystem:
 
 def _excluded(table: Table, filesystem: Filesystem) -> tuple[tuple[str, str], ...]:
     if not table.names():
-        raise PlanBadValue(
-            table.path, table.place, "{}", "it would exclude everything", "options with values"
-        )
+        raise PlanBadValue(table.path, table.place, "{}", "it would exclude everything", "options with values")
     pairs = {}
     for key, option, values in _options(table, filesystem, *Scope):
         if len(values) != 1:
@@ -157,9 +155,7 @@ def _excluded(table: Table, filesystem: Filesystem) -> tuple[tuple[str, str], ..
     return tuple(pairs.items())
 
 
-def _options(
-    table: Table, filesystem: Filesystem, *scopes: Scope
-) -> Iterator[tuple[str, Option, tuple[str, ...]]]:
+def _options(table: Table, filesystem: Filesystem, *scopes: Scope) -> Iterator[tuple[str, Option, tuple[str, ...]]]:
     """Yield (key, option, values) of a table; raises PlanUnknownKey, PlanBadValue, OptionRefused."""
     for key in table.names():
         option = next(filter(None, (filesystem.option(key, scope) for scope in scopes)), None)

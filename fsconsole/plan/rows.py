@@ -128,9 +128,7 @@ def _words(filesystem: Filesystem, scope: Scope, values: dict[str, str]) -> Iter
             yield option.text(values[option.name])
 
 
-def _candidate(
-    text: VariantText, filesystem: Filesystem, where: Where, kernel: str, known: Known
-) -> Candidate:
+def _candidate(text: VariantText, filesystem: Filesystem, where: Where, kernel: str, known: Known) -> Candidate:
     chosen = choose(filesystem, text.mkfs, text.mount, text.tune, where)
     variant = Variant(
         label=text.label,

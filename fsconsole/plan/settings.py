@@ -47,9 +47,7 @@ def objections(values: Mapping[str, str], target: TargetSpec) -> tuple[str, ...]
         reasons.append(f"{target.path} has no stripe cache: only md arrays of level 4, 5 and 6 have one")
     limits = [parse_bytes(values.get(name, "0")) for name in ("dirty_background_bytes", "dirty_bytes")]
     if all(limits) and limits[0] >= limits[1]:
-        reasons.append(
-            "dirty_background_bytes is not below dirty_bytes: the kernel would take half of dirty_bytes"
-        )
+        reasons.append("dirty_background_bytes is not below dirty_bytes: the kernel would take half of dirty_bytes")
     return tuple(reasons)
 
 

@@ -179,9 +179,7 @@ _READTEST = (sys.executable, "-I", "-m", "fsconsole", "readtest")
 
 def raw_bytes(target_bytes: int, workloads: Sequence[Workload]) -> int:
     """Return the bytes that a raw row writes to a target; target_bytes 0: not known."""
-    return sum(
-        streams * stream_bytes(target_bytes, workloads, streams) for streams, _ in _stream_counts(workloads)
-    )
+    return sum(streams * stream_bytes(target_bytes, workloads, streams) for streams, _ in _stream_counts(workloads))
 
 
 def stream_bytes(target_bytes: int, workloads: Sequence[Workload], streams: int) -> int:
@@ -231,9 +229,7 @@ def _stream(
     )
 
 
-def cell_steps(
-    cell: Cell, site: Site, filesystem: Filesystem | None, array_uuid: str = ""
-) -> tuple[Step, ...]:
+def cell_steps(cell: Cell, site: Site, filesystem: Filesystem | None, array_uuid: str = "") -> tuple[Step, ...]:
     """Return all steps of a cell; filesystem is None for a raw row, which has streams instead."""
     steps = list(_beginning(cell, site, array_uuid))
     if filesystem is not None:
@@ -320,9 +316,7 @@ def _settings(values: dict[str, str], target: TargetSpec) -> Iterator[Step]:
         yield Step(StepKind.SETTINGS, f"set {_in_words(values)}", changes=_CHANGES, undo=_UNDO, writes=writes)
 
 
-def _with_own_settings(
-    cell: Cell, target: TargetSpec, number: int | None, steps: Iterable[Step]
-) -> Iterator[Step]:
+def _with_own_settings(cell: Cell, target: TargetSpec, number: int | None, steps: Iterable[Step]) -> Iterator[Step]:
     """Yield the steps of a workload, between those that set its own settings and write the old ones back."""
     workload = None if number is None else cell.workloads[number]
     if workload is None or not workload.settings:

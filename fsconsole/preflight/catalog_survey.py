@@ -72,9 +72,7 @@ def _progress(name: str, tried: int, total: int) -> None:
         sys.stderr.flush()
 
 
-def catalog_answer(
-    filesystem: Filesystem, support: FilesystemSupport, findings: Findings | None
-) -> CatalogAnswer:
+def catalog_answer(filesystem: Filesystem, support: FilesystemSupport, findings: Findings | None) -> CatalogAnswer:
     """Return a filesystem as this machine has it; findings is None where nothing was tried, or nothing that still holds."""
     missing = ", ".join(tool.name for tool in support.missing)
     lacks = f"not installed: {missing} (package {filesystem.package})" if missing else ""

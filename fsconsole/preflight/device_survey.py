@@ -50,9 +50,7 @@ def take(paths: tuple[str, ...], runs_dir: str) -> DeviceSurvey:
     notes = [_NOT_ROOT] if os.geteuid() else []
     looks = {} if os.geteuid() else _look_at(chosen, snapshot, runs_dir, notes)
     nothing: _Look = ((), None)
-    seen = tuple(
-        replace(device, signatures=looks.get(device.name, nothing)[0]) for device in snapshot.devices
-    )
+    seen = tuple(replace(device, signatures=looks.get(device.name, nothing)[0]) for device in snapshot.devices)
     graph, names, listed = DeviceGraph(seen), {device.name for device in chosen}, []
     for device in (row.device for row in tree_rows(seen) if row.device.name in names):
         _, hazards = looks.get(device.name, nothing)
@@ -62,18 +60,12 @@ def take(paths: tuple[str, ...], runs_dir: str) -> DeviceSurvey:
     return DeviceSurvey(tuple(listed), tuple(notes))
 
 
-def _look_at(
-    chosen: Sequence[Device], snapshot: MachineSnapshot, runs_dir: str, notes: list[str]
-) -> dict[str, _Look]:
+def _look_at(chosen: Sequence[Device], snapshot: MachineSnapshot, runs_dir: str, notes: list[str]) -> dict[str, _Look]:
     """Return what looking at devices gave, by their names; what could not be done goes to notes."""
     executor = RealExecutor()
     # Who reads from a device that doesn't answer waits for ever. What a run measures is not read from meanwhile.
     measured = _under_a_run(chosen, snapshot.graph)
-    asked = {
-        device.path: device.size_bytes
-        for device in chosen
-        if device.size_bytes and device.name not in measured
-    }
+    asked = {device.path: device.size_bytes for device in chosen if device.size_bytes and device.name not in measured}
     silent = silent_among(asked, executor)
     if any(device.removable for device in chosen):
         # Only when a drive is opened, as above, does the kernel look whether another medium is in it.

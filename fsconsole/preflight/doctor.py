@@ -139,9 +139,7 @@ def _arrays(tool: Tool, levels: tuple[str, ...]) -> Finding:
     found, remedy = f"{_versioned(tool)}; {', '.join(levels)}", ""
     if not levels:
         found = "this kernel makes no md arrays"
-        remedy = (
-            "Plans with [[array]] can't run here; use a kernel with md, or arrays that are there as targets."
-        )
+        remedy = "Plans with [[array]] can't run here; use a kernel with md, or arrays that are there as targets."
     elif not tool.path:
         found, remedy = _lack((tool,)), f"{_install((tool,))} Plans with [[array]] need it."
     return Finding("arrays", Status.LIMITED if remedy else Status.OK, found, remedy, essential=False)

@@ -82,9 +82,7 @@ def keep_findings(findings: Findings, directory: str = CACHE_DIR) -> None:
         raise
 
 
-def what_is_known(
-    executor: Executor, catalog: Catalog, names: frozenset[str], directory: str = CACHE_DIR
-) -> Known:
+def what_is_known(executor: Executor, catalog: Catalog, names: frozenset[str], directory: str = CACHE_DIR) -> Known:
     """Return what is known of these filesystems on this machine without trying anything."""
     absent: list[tuple[str, str]] = []
     answers: list[Answer] = []
@@ -95,9 +93,7 @@ def what_is_known(
             absent.append((filesystem.name, why_absent(filesystem, kernel_release())))
             continue
         if missing := missing_tools(filesystem):
-            absent.append(
-                (filesystem.name, f"not installed: {', '.join(missing)}; package {filesystem.package}")
-            )
+            absent.append((filesystem.name, f"not installed: {', '.join(missing)}; package {filesystem.package}"))
             continue
         found = read_findings(filesystem.name, versions_now(executor, filesystem), directory)
         answers.extend(found.answers if found is not None else ())

@@ -268,9 +268,7 @@ def filesystem_support(executor: Executor, filesystem: Filesystem) -> Filesystem
     """Return how kernel and tools serve a filesystem."""
     driver = driver_of(filesystem.name)
     why = why_absent(filesystem, files.kernel_release()) if driver is Driver.ABSENT else ""
-    tools = tuple(
-        replace(look_for_tool(executor, name), package=filesystem.package) for name in filesystem.tools
-    )
+    tools = tuple(replace(look_for_tool(executor, name), package=filesystem.package) for name in filesystem.tools)
     return FilesystemSupport(filesystem.name, driver, tools, why)
 
 

@@ -90,9 +90,7 @@ class Prepared:
         return tuple(agreed_target(report, self.consent) for report in self.reports)
 
 
-def prepare(
-    plan_path: str, device_paths: Sequence[str], *, executor: Executor, runs_dir: str, run_id: str
-) -> Prepared:
+def prepare(plan_path: str, device_paths: Sequence[str], *, executor: Executor, runs_dir: str, run_id: str) -> Prepared:
     """Return a plan for these devices; reads them, writes nothing. plan_path may name a shipped plan.
 
     A device that the gate refuses has its refusals in its report; nothing is raised for it. Raises NotRoot,
@@ -129,17 +127,11 @@ def require_apart(plan: Plan, reports: Sequence[GateReport]) -> None:
         # One code agrees to all targets: what costs a system must not pass among them.
         if len(reports) > 1 or any(cell.array for cell in plan.cells):
             what = "is on a disk shared with the system, and is not the only target"
-            raise DeviceRefused(
-                path, what, "Run the plan on it alone, without arrays: it has a consent of its own."
-            )
+            raise DeviceRefused(path, what, "Run the plan on it alone, without arrays: it has a consent of its own.")
         for write in (write for cell in plan.cells for write in cell.writes):
             if write.path.startswith("/sys/") and not write.path.startswith(own):
-                what = (
-                    f"is on a disk shared with the system, and the plan sets {write.name} of that whole disk"
-                )
-                raise DeviceRefused(
-                    path, what, f"Leave {write.name} out of the plan, or name a disk of its own."
-                )
+                what = f"is on a disk shared with the system, and the plan sets {write.name} of that whole disk"
+                raise DeviceRefused(path, what, f"Leave {write.name} out of the plan, or name a disk of its own.")
 
 
 def expand_only(plan_path: str, *, run_id: str) -> Plan:

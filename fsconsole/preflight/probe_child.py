@@ -172,9 +172,7 @@ def _try(bench: Bench, filesystem: Filesystem, variant: Variant, *, wants_featur
     return seen
 
 
-def _made(
-    bench: Bench, filesystem: Filesystem, variant: Variant, image: str, *, wants_features: bool
-) -> Seen:
+def _made(bench: Bench, filesystem: Filesystem, variant: Variant, image: str, *, wants_features: bool) -> Seen:
     identity = str(uuid.uuid4())
     made, *_ = words.make_commands(filesystem, variant, image, identity)
     result = _run(bench, made)
@@ -198,9 +196,7 @@ def _features(bench: Bench, filesystem: Filesystem, path: str) -> dict[str, str]
     return {feature.name: feature.value for feature in found}
 
 
-def _mounted(
-    bench: Bench, filesystem: Filesystem, variant: Variant, device: str, features: dict[str, str]
-) -> Seen:
+def _mounted(bench: Bench, filesystem: Filesystem, variant: Variant, device: str, features: dict[str, str]) -> Seen:
     result = _run(bench, words.mount_command(filesystem, variant, device, bench.mount_point))
     log = words_about(result.kernel_log, os.path.basename(device), ",".join(variant.mount_words))
     if result.exit_code != 0:

@@ -344,14 +344,11 @@ def publication_words(of: Publication) -> tuple[str, str]:
     )
 
 
-def _published_row(
-    key: str, name: str, row: PublishedRow, scales: dict[Metric, ColumnScale], cells: int
-) -> TableRow:
+def _published_row(key: str, name: str, row: PublishedRow, scales: dict[Metric, ColumnScale], cells: int) -> TableRow:
     """Return a published row; where the run's own have n, spread and warnings it has nothing."""
     table = f" ({row.table})" if row.table else ""
     figures = [
-        scale.text(value) if (value := row.value(metric)) is not None else MISSING
-        for metric, scale in scales.items()
+        scale.text(value) if (value := row.value(metric)) is not None else MISSING for metric, scale in scales.items()
     ]
     blanks = [""] * (cells - len(figures))
     notes = (printable(row.note),) if row.note else ()
@@ -369,11 +366,7 @@ def _figure(row: GridRow, metric: Metric, scale: ColumnScale, baseline: GridRow 
     text = scale.text(value) if value is not None else MISSING
     if baseline is not None:
         percent = share_percent(row, baseline, metric)
-        text = (
-            MISSING
-            if percent is None
-            else f"{fixed(percent, 0 if abs(percent) >= _WHOLE_FROM_PERCENT else 1)}%"
-        )
+        text = MISSING if percent is None else f"{fixed(percent, 0 if abs(percent) >= _WHOLE_FROM_PERCENT else 1)}%"
         if percent is not None and abs(percent) > _LARGEST_PERCENT:
             text = f"{percent:.0e}%"
     if metric is Metric.CHECK and row.verdict not in ("", CLEAN):

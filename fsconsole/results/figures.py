@@ -119,9 +119,7 @@ class RowKey:
     @classmethod
     def of(cls, cell: Cell, workload: int | None = None) -> RowKey:
         """Return the row that a cell belongs to."""
-        return cls(
-            cell.target, cell.array, cell.setting, cell.variant, cell.workloads, workload, cell.members
-        )
+        return cls(cell.target, cell.array, cell.setting, cell.variant, cell.workloads, workload, cell.members)
 
 
 def row_names(keys: Sequence[RowKey], *, is_brief: bool = False) -> tuple[str, ...]:
@@ -174,9 +172,7 @@ def _words(key: RowKey, settings: tuple[str, ...]) -> tuple[str, ...]:
         f"workload {key.workload + 1}" if key.workload is not None else "",
         # Whole, for two rows that differ in a workload that is neither row's own.
         " + ".join(
-            " ".join(
-                (one.kind.value, *_load_words(one), *(f"{name}={value}" for name, value in one.settings))
-            )
+            " ".join((one.kind.value, *_load_words(one), *(f"{name}={value}" for name, value in one.settings)))
             for one in key.workloads
         ),
     )
@@ -312,8 +308,7 @@ def as_left(state: RunState, *, alive: bool) -> RunState:
     if alive or all(cell.status is not CellStatus.RUNNING for cell in state.cells):
         return state
     cells = (
-        replace(cell, status=CellStatus.UNKNOWN) if cell.status is CellStatus.RUNNING else cell
-        for cell in state.cells
+        replace(cell, status=CellStatus.UNKNOWN) if cell.status is CellStatus.RUNNING else cell for cell in state.cells
     )
     return replace(state, cells=tuple(cells))
 

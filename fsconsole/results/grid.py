@@ -147,9 +147,7 @@ def _nearest(name: str) -> str:
 # Variants that came out equal: what was read back of them is the same, and all that differs would show in it.
 
 _SCOPES = frozenset({"mkfs", "mount"})
-_HINT = (
-    "They are one row: drop one of the variants from the plan, its cells are further repeats of the other."
-)
+_HINT = "They are one row: drop one of the variants from the plan, its cells are further repeats of the other."
 
 
 def _equal_keys(grouped: Grouped, cells: Sequence[CellState]) -> list[list[RowKey]]:
@@ -163,9 +161,7 @@ def _equal_keys(grouped: Grouped, cells: Sequence[CellState]) -> list[list[RowKe
 
 def _outcome(key: RowKey, figures: Sequence[CellFigures], by_index: Mapping[int, CellState]) -> object | None:
     """Return what tells a row from others once its filesystem is known; None where it isn't yet, or where they differ."""
-    read_back = {
-        frozenset((f.scope, f.name, f.value) for f in by_index[one.cell].features) for one in figures
-    }
+    read_back = {frozenset((f.scope, f.name, f.value) for f in by_index[one.cell].features) for one in figures}
     if len(read_back) != 1 or key.variant.hidden_words is None:
         return None
     (features,) = read_back
@@ -256,14 +252,10 @@ class Grid:
 
 
 _SPREAD_LIMIT_PERCENT = 10.0
-_SPREAD_HINT = (
-    "Look for what else used the device or the CPUs; repeat more often before you compare close rows."
-)
+_SPREAD_HINT = "Look for what else used the device or the CPUs; repeat more often before you compare close rows."
 
 
-def build_grid(
-    state: RunState, *, sort_by: Metric = DEFAULT_SORT, publication: Publication | None = None
-) -> Grid:
+def build_grid(state: RunState, *, sort_by: Metric = DEFAULT_SORT, publication: Publication | None = None) -> Grid:
     """Return the grid of a run as far as it has come."""
     grouped: dict[RowKey, list[CellFigures]] = {}
     for cell, cell_state in zip(state.request.plan.cells, state.cells, strict=True):

@@ -15,9 +15,7 @@ from fsconsole.text import printable
 _ACTIVE = re.compile(r"([\\`*_\[\]<>|~&#!$@]|:(?=//))")
 
 
-def render_markdown(
-    state: RunState, grid: Grid, *, standing: str, columns: Sequence[Metric] = DEFAULT_COLUMNS
-) -> str:
+def render_markdown(state: RunState, grid: Grid, *, standing: str, columns: Sequence[Metric] = DEFAULT_COLUMNS) -> str:
     """Return the whole report; standing is the run's status in words."""
     first, *others = heading(state, standing)
     lines = [f"## {escaped(first)}", "", *(part for other in others for part in (escaped(other), ""))]

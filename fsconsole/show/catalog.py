@@ -94,8 +94,7 @@ def _declared(option: OptionAnswer) -> list[str]:
     hangs_on = {"device": ", depending on the device", "build": ", depending on how they were built"}
     where = hangs_on.get(option.depends, "")
     lines.extend(
-        f'refused by today\'s kernels or tools{where}: {", ".join(values)}: "{words}"'
-        for words, values in said.items()
+        f'refused by today\'s kernels or tools{where}: {", ".join(values)}: "{words}"' for words, values in said.items()
     )
     return lines
 

@@ -18,9 +18,7 @@ _MOST_CHARACTERS = 400
 """More names don't fit the place where it is said what must be typed."""
 
 
-def strays(
-    offer: PlanAnswer, ticks: Mapping[str, Identity], source_sha256: str
-) -> tuple[tuple[str, str], ...]:
+def strays(offer: PlanAnswer, ticks: Mapping[str, Identity], source_sha256: str) -> tuple[tuple[str, str], ...]:
     """Return what is not what the operator chose: a device and a sentence each, no device where it is the plan."""
     targets = {target.path for target in offer.targets}
     missing = [path for path in ticks if path not in targets]
@@ -30,9 +28,7 @@ def strays(
         if ticked is None:
             found.append((target.path, f"{target.path} is a target and was not ticked."))
         elif other := others(ticked, within_boot(target.identity)):
-            found.append(
-                (target.path, f"{target.path} is another device than the one that was ticked: {other}.")
-            )
+            found.append((target.path, f"{target.path} is another device than the one that was ticked: {other}."))
     if not offer.seen or offer.source_sha256 != source_sha256:
         found.append(("", "The plan's file was changed by somebody after the console had written it."))
     return tuple(found)
@@ -84,7 +80,9 @@ def asking_words(offer: PlanAnswer, strayed: Sequence[str] = ()) -> str:
         together = " all of them, as members of arrays" if offer.arrays else ""
         names = printable(offer.to_type)
         if len(names) > _MOST_CHARACTERS:
-            names = 'the names of all devices above, each with what "this one" says, but of no scratch device, in order,'
+            names = (
+                'the names of all devices above, each with what "this one" says, but of no scratch device, in order,'
+            )
         return f"To wipe{together}, type {names} and press ctrl+s."
     if not offer.targets:
         return "No consent is required. Ctrl+s resumes the run, which wipes its devices again."

@@ -59,9 +59,7 @@ COLUMNS = (
     DeviceColumn("scheduler", 8, lambda device: device.scheduler),
     DeviceColumn("read-ahead", 9, lambda device: _positive_bytes(device.read_ahead_bytes), right=True),
     DeviceColumn("cache", 10, lambda device: device.write_cache),
-    DeviceColumn(
-        "sector", 11, lambda device: f"{device.logical_sector_bytes}/{device.physical_sector_bytes}"
-    ),
+    DeviceColumn("sector", 11, lambda device: f"{device.logical_sector_bytes}/{device.physical_sector_bytes}"),
     DeviceColumn("optimal", 12, lambda device: _positive_bytes(device.optimal_io_bytes), right=True),
     DeviceColumn("seq", 13, lambda device: str(device.diskseq or ""), right=True),
     DeviceColumn("signature", 5, _signature_column(lambda signature: signature.type)),
@@ -173,9 +171,7 @@ def entries_of(listed: Iterable[ListedDevice]) -> tuple[ListedEntry, ...]:
     """Return devices in the order of their tree."""
     found = {one.name: one for one in listed}
     rows = tree_rows(tuple(one.device for one in found.values()))
-    return tuple(
-        ListedEntry(row, found[row.device.name].state, found[row.device.name].hazards) for row in rows
-    )
+    return tuple(ListedEntry(row, found[row.device.name].state, found[row.device.name].hazards) for row in rows)
 
 
 def with_progress(listing: Listing, arrays: tuple[MdArray, ...]) -> Listing:
@@ -202,8 +198,7 @@ def with_changes(listing: Listing, gone: frozenset[str], new: tuple[Device, ...]
     kept = {entry.device.name: entry for entry in listing.entries if entry.device.name not in gone}
     rows = tree_rows((*(entry.device for entry in kept.values()), *new))
     entries = tuple(
-        replace(kept[row.device.name], row=row) if row.device.name in kept else ListedEntry(row, _NEW)
-        for row in rows
+        replace(kept[row.device.name], row=row) if row.device.name in kept else ListedEntry(row, _NEW) for row in rows
     )
     return replace(listing, entries=entries)
 
@@ -249,9 +244,7 @@ _TICK_WIDTH = 4
 _STYLES = {Claim.FREE: "green", Claim.HAZARDOUS: "yellow", Claim.IN_USE: "", Claim.UNKNOWN: ""}
 
 
-def lay_out(
-    entries: Sequence[ListedEntry], ticked: Collection[str] | None, width: int, glyphs: Glyphs
-) -> Sheet:
+def lay_out(entries: Sequence[ListedEntry], ticked: Collection[str] | None, width: int, glyphs: Glyphs) -> Sheet:
     """Return the table in width cells; ticked None: without ticks, and names and states are whole."""
     is_whole = ticked is None
     names = [guide(entry.row, glyphs) + name_of(entry.device) for entry in entries]
@@ -476,6 +469,5 @@ def read_test_told(answer: ReadTestAnswer) -> str:
     moved = f"{format_bytes(answer.read_bytes)} in {format_seconds(answer.elapsed_s)}"
     ahead, scheduler = format_bytes(answer.read_ahead_bytes), printable(answer.scheduler or "none")
     return (
-        f"{format_rate(answer.bytes_per_s)} through the page cache"
-        f" ({moved}; read-ahead {ahead}, scheduler {scheduler})"
+        f"{format_rate(answer.bytes_per_s)} through the page cache ({moved}; read-ahead {ahead}, scheduler {scheduler})"
     )

@@ -304,9 +304,7 @@ def _cpu_line(cpu: CpuShares) -> str:
 def _each_cpu(cpus: Sequence[NumberedCpu], width: int) -> list[str]:
     names = [f"cpu{cpu.number}" for cpu in cpus]
     name_cells = max(map(len, names), default=0)
-    cells = [
-        f"{name:<{name_cells}}{cpu.shares.busy:>4.0f}{_GAP}" for name, cpu in zip(names, cpus, strict=True)
-    ]
+    cells = [f"{name:<{name_cells}}{cpu.shares.busy:>4.0f}{_GAP}" for name, cpu in zip(names, cpus, strict=True)]
     in_line = max(1, (width + len(_GAP) - LEAD) // (name_cells + 4 + len(_GAP)))
     room = in_line * _CPU_LINES
     if len(cells) > room:

@@ -95,9 +95,7 @@ def matching(shown: Sequence[Line], text: str) -> tuple[Line, ...]:
 
 def matching_words(shown: Sequence[Line], text: str, what: str) -> str:
     """Return how many lines are left of how many; what they are called is in the plural."""
-    left, all_of_them = (
-        sum(not line.is_heading for line in lines) for lines in (matching(shown, text), shown)
-    )
+    left, all_of_them = (sum(not line.is_heading for line in lines) for lines in (matching(shown, text), shown))
     verb = "matches" if left == 1 else "match"
     return f"{left:,} of {all_of_them:,} {what} {verb} '{printable(text.strip())}'"
 

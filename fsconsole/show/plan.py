@@ -41,10 +41,7 @@ def array_lines(
         which, said = f" ({number + 1})" if len(tables) > 1 else "", words_of(axis)
         about = f"Level{which}: all ticked devices are members"
         lines.append(Line(f"levels {number}", about, is_heading=True))
-        lines += [
-            _level(level, number, (lacks or {}).get(level), is_ticked=level in axis.levels)
-            for level in LEVELS
-        ]
+        lines += [_level(level, number, (lacks or {}).get(level), is_ticked=level in axis.levels) for level in LEVELS]
         lines.append(Line(f"knobs {number}", f"Knobs{which}", is_heading=True))
         lines += [knob_line(key, f"{name} {number}", said.get(name, ())) for name, key in KNOBS.items()]
     return (*lines, *_made(plan, counted))
@@ -162,9 +159,7 @@ def totals(
         first = "0 variants, 0 cells. No variant is ticked."
         second = "To start: tick a filesystem, or one of the variants; raw is under Run."
         return shorten_middle(first, width), shorten_middle(second, width)
-    rows = sum(candidate.is_row for candidate in outcome.candidates) + any(
-        cell.variant.is_raw for cell in plan.cells
-    )
+    rows = sum(candidate.is_row for candidate in outcome.candidates) + any(cell.variant.is_raw for cell in plan.cells)
     stuck = sum(1 for cell in plan.cells if cell.unavailable)
     can = f" ({stuck} can't run)" if stuck else ""
     size, lasts = (
@@ -196,9 +191,7 @@ def unable(outcome: Outcome) -> str:
     return f"No cell of this plan can run: {reasons or 'no variant is ticked'}."
 
 
-def _devices(
-    disks: Sequence[TargetSpec], missing: Sequence[str], width: int, *, together: bool = False
-) -> str:
+def _devices(disks: Sequence[TargetSpec], missing: Sequence[str], width: int, *, together: bool = False) -> str:
     if missing:
         return shorten_middle(f"{', '.join(missing)}: not there any more; tick another (1).", width)
     if not disks:
@@ -369,9 +362,7 @@ def left_over(outcome: Outcome) -> str:
 
 def variant_words(variant: VariantText) -> str:
     """Return a variant in words: its label, or what it is made by."""
-    return variant.label or " ".join(
-        filter(None, (variant.filesystem, variant.mkfs, variant.mount, variant.tune))
-    )
+    return variant.label or " ".join(filter(None, (variant.filesystem, variant.mkfs, variant.mount, variant.tune)))
 
 
 def variant_about(variant: VariantText) -> tuple[str, ...]:

@@ -78,9 +78,7 @@ def next_run_value(plan: PlanFile, name: str) -> object:
     if len(kind.choices) < 2:
         return None
     following = (
-        kind.choices[(kind.choices.index(now) + 1) % len(kind.choices)]
-        if now in kind.choices
-        else kind.choices[0]
+        kind.choices[(kind.choices.index(now) + 1) % len(kind.choices)] if now in kind.choices else kind.choices[0]
     )
     return kind.typed(following) if kind is keys.FLAG else following
 

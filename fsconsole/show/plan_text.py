@@ -18,9 +18,7 @@ _WIDEST_NUMBERS = 16
 """The cells of twenty repeats push one variant to the right, rather than all."""
 
 
-def plan_lines(
-    plan: Plan, targets: Sequence[TargetAnswer], agreeing: str, *, every: bool, width: int
-) -> Iterator[str]:
+def plan_lines(plan: Plan, targets: Sequence[TargetAnswer], agreeing: str, *, every: bool, width: int) -> Iterator[str]:
     """Yield the plan line by line: targets, cells in order, commands, costs, and the command that agrees to it.
 
     Cells have a line each; the first that can run is shown with its commands, with every all are. No line takes
@@ -100,9 +98,7 @@ def cell_words(cell: Cell) -> tuple[str, ...]:
 def _head(plan: Plan, width: int) -> Iterator[str]:
     running = sum(1 for cell in plan.cells if not cell.unavailable)
     able = "" if running == len(plan.cells) else f", {running} of them can run"
-    counts = (
-        f"{len(plan.cells)} cells{able}; repeats {plan.repeats}, order {plan.order.value}, seed {plan.seed}"
-    )
+    counts = f"{len(plan.cells)} cells{able}; repeats {plan.repeats}, order {plan.order.value}, seed {plan.seed}"
     yield from hanging("", printable(plan.title) or "(no title)", width)
     yield from hanging("", counts, width)
     for note in plan.notes:
@@ -185,9 +181,7 @@ def _cells(cells: Sequence[Cell], width: int) -> Iterator[str]:
     widths = [max(map(cells_of, column), default=0) for column in columns]
     numbers = [" ".join(str(cell.index + 1) for cell in alike) for alike in rows.values()]
     margin = min(_WIDEST_NUMBERS, max(map(len, numbers), default=0))
-    for which, fields, (variant, unavailable, _) in zip(
-        numbers, zip(*columns, strict=True), rows, strict=True
-    ):
+    for which, fields, (variant, unavailable, _) in zip(numbers, zip(*columns, strict=True), rows, strict=True):
         padded = (pad_right(field, size) for field, size in zip(fields, widths, strict=True))
         yield from hanging(f"  {which:<{margin}}  ", "  ".join(padded).rstrip(), width)
         lead = " " * (margin + 6)

@@ -43,9 +43,7 @@ def cell_elapsed_s(cell: CellState, now_ns: int) -> float:
 
 def mean_cell_s(state: RunState) -> float:
     """Return the mean seconds of the finished cells, else the plan's estimate for one cell."""
-    done = [
-        sum(step.elapsed_s for step in cell.steps) for cell in state.cells if cell.status is CellStatus.DONE
-    ]
+    done = [sum(step.elapsed_s for step in cell.steps) for cell in state.cells if cell.status is CellStatus.DONE]
     if done:
         return sum(done) / len(done)
     runnable = sum(not cell.unavailable for cell in state.request.plan.cells)

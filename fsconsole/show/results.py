@@ -128,9 +128,7 @@ class GridView:
 
 def arranged(grid: Grid, choice: Choice, glyphs: Glyphs) -> GridView:
     """Return a grid as it was chosen."""
-    grid = replace(
-        sort_grid(grid, choice.sort_by, is_reversed=choice.is_reversed), publication=choice.publication
-    )
+    grid = replace(sort_grid(grid, choice.sort_by, is_reversed=choice.is_reversed), publication=choice.publication)
     columns = choice.columns or columns_for(grid)
     baseline = next((row for row in grid.rows if row.id == choice.baseline), None)
     at = columns.index(grid.sorted_by) if grid.sorted_by in columns else None
@@ -158,9 +156,7 @@ def title_lines(look: Look, width: int) -> tuple[TextLine, ...]:
     parts = [wrap(sentence, width, max_lines=2) for sentence in said]
     titled = len(said) > 1
     return tuple(
-        TextLine(line, "strong" if titled and index == 0 else "")
-        for index, part in enumerate(parts)
-        for line in part
+        TextLine(line, "strong" if titled and index == 0 else "") for index, part in enumerate(parts) for line in part
     )
 
 

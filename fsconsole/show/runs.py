@@ -37,9 +37,7 @@ class RunEntry:
     @property
     def is_living(self) -> bool:
         """Whether an engine carries it out."""
-        return self.listed is not None and (
-            self.listed.status in _LIVING or self.listed.standing == "starting"
-        )
+        return self.listed is not None and (self.listed.status in _LIVING or self.listed.standing == "starting")
 
     @property
     def is_readable(self) -> bool:

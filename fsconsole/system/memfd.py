@@ -89,9 +89,7 @@ class CounterPage(Closing):
         """Return the latencies of every operation that was timed, over all threads; operations name the regions."""
         found = []
         for region, operation in enumerate(operations):
-            starts = [
-                region_word(self.threads, self.regions, thread, region) for thread in range(self.threads)
-            ]
+            starts = [region_word(self.threads, self.regions, thread, region) for thread in range(self.threads)]
             rows = [self.words[first : first + REGION_WORDS].tolist() for first in starts]
             # Column by column in C: a page of 4096 threads has millions of words.
             sums = [sum(column) for column in zip(*rows, strict=True)]

@@ -227,7 +227,5 @@ def sees_what_init_sees() -> bool:
 
     In a chroot "/" is no mount point or another mount's; a namespace has mount ids of its own. Raises OSError.
     """
-    own, init = (
-        {entry.mount_id for entry in read_mounts(pid) if entry.mount_point == "/"} for pid in ("self", "1")
-    )
+    own, init = ({entry.mount_id for entry in read_mounts(pid) if entry.mount_point == "/"} for pid in ("self", "1"))
     return bool(own) and own == init

@@ -135,9 +135,7 @@ def _matching_descriptors(pid: int, target_of: _TargetOf) -> Iterator[OpenDescri
                 found = os.stat(name, dir_fd=directory)
                 if target := target_of(found):
                     yield OpenDescriptor(pid, _command(pid), os.readlink(name, dir_fd=directory), target)
-                elif found.st_dev == _anonymous_device() and "io_uring" in os.readlink(
-                    name, dir_fd=directory
-                ):
+                elif found.st_dev == _anonymous_device() and "io_uring" in os.readlink(name, dir_fd=directory):
                     yield from _registered_files(pid, name, target_of)
 
 

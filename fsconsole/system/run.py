@@ -314,18 +314,12 @@ class Ending:
     timed_out: bool
     note: bytes = b""
 
-    def result(
-        self, argv: tuple[str, ...], out: bytes, err: bytes, kernel_log: tuple[str, ...] = ()
-    ) -> CommandResult:
+    def result(self, argv: tuple[str, ...], out: bytes, err: bytes, kernel_log: tuple[str, ...] = ()) -> CommandResult:
         """Return it with the outputs."""
-        return CommandResult(
-            argv, self.exit_code, out, err + self.note, self.usage, self.timed_out, kernel_log
-        )
+        return CommandResult(argv, self.exit_code, out, err + self.note, self.usage, self.timed_out, kernel_log)
 
 
-def follow_to_end(
-    child: RunningChild, follower: OutputFollower, deadline_s: float | None, grace_s: float
-) -> Ending:
+def follow_to_end(child: RunningChild, follower: OutputFollower, deadline_s: float | None, grace_s: float) -> Ending:
     """Follow a child to its end; at the deadline (time.monotonic()) kill its process group.
 
     One that has not ended grace_s later is given up: exit code -9, with a note.
@@ -335,9 +329,7 @@ def follow_to_end(
         kill_group(child.pid)
         if not follower.ended_by(time.monotonic() + grace_s):
             usage = child.abandon(-signal.SIGKILL)
-            note = (
-                f"\n[fsconsole: process {child.pid} did not end within {grace_s:g} s of SIGKILL; given up]\n"
-            )
+            note = f"\n[fsconsole: process {child.pid} did not end within {grace_s:g} s of SIGKILL; given up]\n"
             return Ending(-signal.SIGKILL, usage, timed_out, note.encode())
     exit_code, usage = child.collect()
     return Ending(exit_code, usage, timed_out)
@@ -501,7 +493,5 @@ class RealExecutor:
 
 def system_refusal(error: OSError) -> SystemRefused:
     """Return a failed system call as an error, with its file names."""
-    names = [
-        os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, (str, bytes))
-    ]
+    names = [os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, (str, bytes))]
     return SystemRefused(": ".join([*names, error.strerror or str(error) or type(error).__name__]))

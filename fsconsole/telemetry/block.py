@@ -260,9 +260,7 @@ def ended_io(names: tuple[str, ...], sys: str = SYS) -> tuple[tuple[str, ...], .
     asked = {one.name for one in trees if one.role is Role.TARGET}
     members = {one.name for one in trees if one.role is Role.MEMBER} - asked
     # A lower device of a shared one is shared as well.
-    while shared := {
-        name for name in members if not _names_in(f"{sys}/class/block/{name}/holders") <= asked | members
-    }:
+    while shared := {name for name in members if not _names_in(f"{sys}/class/block/{name}/holders") <= asked | members}:
         members -= shared
     ours = [one.name for one in trees if one.name in asked | members]
     stats = [read_text_or(f"{sys}/class/block/{name}/stat", "").split() for name in ours]

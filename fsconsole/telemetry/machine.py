@@ -130,9 +130,7 @@ def all_cpu_shares(
     """Return the shares of all CPUs together, and of each but one that was offline before."""
     known = dict(before.per_cpu)
     return cpu_shares(before.total, after.total), tuple(
-        NumberedCpu(number, cpu_shares(known[number], times))
-        for number, times in after.per_cpu
-        if number in known
+        NumberedCpu(number, cpu_shares(known[number], times)) for number, times in after.per_cpu if number in known
     )
 
 
@@ -234,9 +232,7 @@ def _first_link(directory: str) -> str:
 def _btrfs_member_link(member: str, sys: str) -> str:
     root = f"{sys}/fs/btrfs"
     filesystems = sorted(os.listdir(root)) if os.path.isdir(root) else []
-    links = (
-        f"{root}/{name}/bdi" for name in filesystems if os.path.exists(f"{root}/{name}/devices/{member}")
-    )
+    links = (f"{root}/{name}/bdi" for name in filesystems if os.path.exists(f"{root}/{name}/devices/{member}"))
     return next((link for link in links if os.path.islink(link)), "")
 
 

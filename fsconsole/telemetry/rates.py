@@ -62,9 +62,7 @@ def kernel_number(text: str, name: str) -> int | None:
 def kernel_numbers(text: str, ending: str = "") -> dict[str, int]:
     """Return the numbers in lines of a name (with an ending) and a decimal number; other lines are skipped."""
     words = (line.split() for line in text.splitlines())
-    pairs = (
-        (line[0].removesuffix(ending), int(line[1])) for line in words if len(line) > 1 and is_number(line[1])
-    )
+    pairs = ((line[0].removesuffix(ending), int(line[1])) for line in words if len(line) > 1 and is_number(line[1]))
     return {name: number for name, number in pairs if number <= MOST // 1024}
 
 

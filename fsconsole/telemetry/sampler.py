@@ -188,9 +188,7 @@ class Gauges:
     def __init__(self, sources: Sources) -> None:
         self._lock = threading.RLock()
         self._problems: Counter[str] = Counter()
-        self._cpu = self._try(
-            "cpu", lambda: ShareGauge(sources.stat, machine.parse_cpu, machine.all_cpu_shares)
-        )
+        self._cpu = self._try("cpu", lambda: ShareGauge(sources.stat, machine.parse_cpu, machine.all_cpu_shares))
         self._writeback = self._try("writeback", lambda: WritebackGauge(sources.meminfo, sources.vmstat))
         self._pressure = {
             name: self._try(
@@ -322,9 +320,7 @@ class Sampler:
     is no sample, and the next one's interval covers both; any other gauge that fails is absent from the sample.
     """
 
-    def __init__(
-        self, *, period_s: float, sink: Callable[[Sample], None], sources: Sources | None = None
-    ) -> None:
+    def __init__(self, *, period_s: float, sink: Callable[[Sample], None], sources: Sources | None = None) -> None:
         self._period_ns = round(period_s * 1e9)
         self._sink = sink
         self.gauges = Gauges(sources or Sources())

@@ -80,9 +80,7 @@ class Watch:
             sample=state.last_sample,
             history=self._keeper.history(),
             alive=seen.alive,
-            read_only=not seen.alive
-            and state.status is not RunStatus.FINISHED
-            and is_read_only(self._folder),
+            read_only=not seen.alive and state.status is not RunStatus.FINISHED and is_read_only(self._folder),
         )
 
     def look_back(self) -> bool:

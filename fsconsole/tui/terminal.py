@@ -219,9 +219,7 @@ _CURSOR_SIXTEEN = {
     **dict.fromkeys(("ansi-foreground", "input-cursor-background"), "ansi_white"),
     **dict.fromkeys(("text-muted", "text-disabled", "foreground-muted", "border-blurred"), "ansi_default"),
     **dict.fromkeys([f"scrollbar-background{of}" for of in ("", "-hover", "-active")], "ansi_default"),
-    **dict.fromkeys(
-        ("border", "footer-key-foreground", "scrollbar-hover", "scrollbar-active"), "ansi_bright_cyan"
-    ),
+    **dict.fromkeys(("border", "footer-key-foreground", "scrollbar-hover", "scrollbar-active"), "ansi_bright_cyan"),
 }
 _SIXTEEN = Theme(
     name="fsconsole",

@@ -107,8 +107,7 @@ def read_tables() -> tuple[object, ...]:
     paths = (*(f"{_SYS_BLOCK}/{name}/{file}" for name in names for file in _WHICH), *_TABLES)
     # The action of an array says whether it syncs.
     arrays = (
-        replace(array, progress_percent=None, finish_min=None, speed_bytes_s=None, bitmap="")
-        for array in read_arrays()
+        replace(array, progress_percent=None, finish_min=None, speed_bytes_s=None, bitmap="") for array in read_arrays()
     )
     return (tuple(names), *(read_text_or(path, "") for path in paths), *arrays)
 

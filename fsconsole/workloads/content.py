@@ -102,9 +102,7 @@ def content_of(workload: Workload) -> PayloadContent:
     data = words
     if workload.data is DataKind.COMPRESSIBLE:
         data = b"".join(_with_zeros(words, _parts(block), workload.zero_share))
-    return PayloadContent(
-        workload, words, data, filled(data, len(data), block) if is_shared else memoryview(b"")
-    )
+    return PayloadContent(workload, words, data, filled(data, len(data), block) if is_shared else memoryview(b""))
 
 
 def _parts(block: int) -> tuple[int, ...]:
@@ -159,9 +157,7 @@ def stamper(memory: memoryview, stamps: bytes, block_size_bytes: int, threads: i
             following += 1
         else:
             pages = (size_bytes + PAGE_BYTES - 1) // PAGE_BYTES
-            words[at : at + pages * _PAGE_WORDS : _PAGE_WORDS] = following_stamps[
-                following : following + pages
-            ]
+            words[at : at + pages * _PAGE_WORDS : _PAGE_WORDS] = following_stamps[following : following + pages]
             following += pages
         if following > last:
             following = first

@@ -73,9 +73,7 @@ def new_names(ground: Ground, thread: int) -> tuple[int, Iterator[str]]:
     workload, numbers = ground.workload, _new_numbers(ground.workload, thread)
     if workload.directories.layout is Layout.PER_THREAD:
         own = os.path.dirname(namer(workload.directories, threads=workload.threads)(thread))
-        return os.open(own, DIRECTORY_FLAGS, dir_fd=ground.own_fd), map(
-            namer(Directories(), threads=1), numbers
-        )
+        return os.open(own, DIRECTORY_FLAGS, dir_fd=ground.own_fd), map(namer(Directories(), threads=1), numbers)
     return ground.own_fd, map(namer(workload.directories, threads=workload.threads), numbers)
 
 
@@ -99,9 +97,7 @@ def _source_files(ground: Ground, operation: Operation, thread: int) -> Iterator
     return islice(files, _share(workload, thread))
 
 
-def _mixed(
-    ground: Ground, operations: dict[WorkloadKind, Operation], thread: int
-) -> Callable[[], Iterator[Pick]]:
+def _mixed(ground: Ground, operations: dict[WorkloadKind, Operation], thread: int) -> Callable[[], Iterator[Pick]]:
     """Prepare whole operations drawn by weight, as FFSB's threadgroups, each on a file of the thread's own share.
 
     They end when there is no file left to work on, and none can be made.

@@ -231,9 +231,7 @@ Transfer = Callable[[int, int, int], int]
 class RandomAccess:
     """Blocks at offsets that are multiples of the block size, drawn with a seed of the thread's own."""
 
-    def __init__(
-        self, means: Means, timed: Timed, flags: int, transfer: Transfer, syncs: Syncs | None
-    ) -> None:
+    def __init__(self, means: Means, timed: Timed, flags: int, transfer: Transfer, syncs: Syncs | None) -> None:
         self._means = means
         self._stopwatch = means.stopwatch(timed)
         self._flags = flags | means.direct_flag

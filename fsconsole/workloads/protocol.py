@@ -70,9 +70,7 @@ def failures_in_words(threads: Sequence[ThreadCounters]) -> str:
         for thread in threads
         if thread.state not in _ENDED_WELL
     )
-    return "; ".join(
-        f"{count} of {len(threads)} writers stopped: {why}" for why, count in reasons.most_common()
-    )
+    return "; ".join(f"{count} of {len(threads)} writers stopped: {why}" for why, count in reasons.most_common())
 
 
 def load_measurements(result: LoadResult) -> tuple[Measurement, ...]:

@@ -69,9 +69,7 @@ class StreamJob:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the streams and print their report; returns 1 with a sentence on stderr where one failed."""
-    parser = argparse.ArgumentParser(
-        prog="rawstream", description="Sequential direct streams on a block device."
-    )
+    parser = argparse.ArgumentParser(prog="rawstream", description="Sequential direct streams on a block device.")
     parser.add_argument("act", choices=("write", "read"))
     parser.add_argument("device")
     for name in ("--streams", "--bytes", "--block"):
@@ -142,9 +140,7 @@ def region_starts(device_bytes: int, job: StreamJob) -> tuple[int, ...]:
         raise ValueError(f"blocks are multiples of {PAGE_BYTES} bytes, and a stream has whole blocks")
     region_bytes = device_bytes // job.streams // job.block_bytes * job.block_bytes
     if job.bytes_each > region_bytes:
-        raise ValueError(
-            f"a part of the device has {region_bytes} bytes, a stream would need {job.bytes_each}"
-        )
+        raise ValueError(f"a part of the device has {region_bytes} bytes, a stream would need {job.bytes_each}")
     return tuple(number * region_bytes for number in range(job.streams))
 
 

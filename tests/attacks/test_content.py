@@ -199,9 +199,7 @@ def test_a_scratch_device_is_asked_about_also_where_no_sample_shows_what_was_wri
     assert inspect(scratch.attach(made.path).device).needs_consent
 
 
-def test_a_scratch_device_is_wiped_unasked_only_while_nobody_keeps_anything_on_it(
-    device: str, tmp_path: Path
-) -> None:
+def test_a_scratch_device_is_wiped_unasked_only_while_nobody_keeps_anything_on_it(device: str, tmp_path: Path) -> None:
     assert not inspect(device).needs_consent
     with held_by_another_process(device, "os.O_RDONLY"):
         assert set(refusals(inspect(device))) == {"open-elsewhere"}
@@ -248,9 +246,7 @@ def test_a_mark_that_was_copied_with_a_file_makes_no_scratch_device(
     assert not inspect(own_scratch.device).needs_consent
 
 
-def test_a_disk_that_can_not_be_read_is_refused_also_in_the_middle_of_a_run(
-    blank: str, tmp_path: Path
-) -> None:
+def test_a_disk_that_can_not_be_read_is_refused_also_in_the_middle_of_a_run(blank: str, tmp_path: Path) -> None:
     def refused(left_bytes: int, is_ours: bool) -> None:
         # With direct I/O a loop device answers reads beyond the end of its file with EIO (drivers/block/loop.c).
         os.truncate(file_below(blank), left_bytes)

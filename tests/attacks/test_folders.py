@@ -89,9 +89,7 @@ EDITS: dict[str, Edit] = {
     "another target": of_second_cell(lambda cell, other: replace(cell, target=other)),
     "another word for the UUID": of_second_cell(lambda cell, _: replace(cell, uuid="clear")),
     "no gates": of_steps(lambda steps: tuple(step for step in steps if step.kind is not StepKind.GATE)),
-    "mkfs first": of_steps(
-        lambda steps: tuple(sorted(steps, key=lambda step: step.kind is not StepKind.MKFS))
-    ),
+    "mkfs first": of_steps(lambda steps: tuple(sorted(steps, key=lambda step: step.kind is not StepKind.MKFS))),
     "two checks": of_steps(lambda steps: (*steps, *(step for step in steps if step.kind is StepKind.CHECK))),
     "a setting of another disk": with_setting(lambda w: replace(w, path=w.path.replace("/loop", "/vd"))),
     "another value of a setting": with_setting(lambda w: replace(w, value="4")),
@@ -179,9 +177,7 @@ def moved_away(path: str) -> None:
     os.symlink(f"{path}.moved", path)
 
 
-def test_nothing_is_done_that_stands_in_a_folder_which_others_can_have_written(
-    blank: str, tmp_path: Path
-) -> None:
+def test_nothing_is_done_that_stands_in_a_folder_which_others_can_have_written(blank: str, tmp_path: Path) -> None:
     def refused(name: str, give_away: Callable[[RunFolder], object]) -> None:
         folder = new_run(TINY_PLAN, blank, str(tmp_path / name / "runs"))
         give_away(folder)

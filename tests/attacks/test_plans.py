@@ -20,9 +20,7 @@ def variant(filesystem: str = "ext4", **words: str) -> str:
 def workload(**keys: str) -> str:
     """Return a plan whose workload has these keys instead, or beside its own."""
     lines = [line for line in _WORKLOAD.splitlines() if line.partition(" =")[0] not in keys]
-    return (
-        TINY_PLAN[:_LIMIT] + "\n".join([*lines, *(f"{key} = {value}" for key, value in keys.items())]) + "\n"
-    )
+    return TINY_PLAN[:_LIMIT] + "\n".join([*lines, *(f"{key} = {value}" for key, value in keys.items())]) + "\n"
 
 
 REFUSED, KEY, VALUE, TOML = (

@@ -291,9 +291,7 @@ def test_a_file_that_took_the_place_of_a_scratch_file_is_not_removed(
     assert file.read_text() == "letters"
 
 
-def test_a_filesystem_that_is_named_only_after_a_long_mkfs_is_still_the_runs_own(
-    blank: str, tmp_path: Path
-) -> None:
+def test_a_filesystem_that_is_named_only_after_a_long_mkfs_is_still_the_runs_own(blank: str, tmp_path: Path) -> None:
     if shutil.which("mkfs.jfs") is None:
         pytest.skip("NOT INSTALLED HERE: mkfs.jfs (package jfsutils)")
     folder = new_run(TINY_PLAN, blank, str(tmp_path / "runs"))

@@ -31,9 +31,7 @@ def main() -> int:
     with compiled():
         for words in COMMANDS:
             found = [cost_of(lambda words=words: run(words)) for _ in range(times + 1)][1:]
-            print(
-                f"{' '.join(words):<32} {median_ms(found, 'cpu_s'):6.0f} CPU ms {median_ms(found, 'wall_s'):6.0f} ms"
-            )
+            print(f"{' '.join(words):<32} {median_ms(found, 'cpu_s'):6.0f} CPU ms {median_ms(found, 'wall_s'):6.0f} ms")
     return 0
 
 

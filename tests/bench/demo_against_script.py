@@ -79,9 +79,7 @@ class Script:
 
     def _load(self, load: dict, tree: str) -> str:
         if (load["kind"], load["files"], load["directories"]) != ("create", load["threads"], "one"):
-            raise SystemExit(
-                f"'{load['name']}' is more than one file of each thread: writers.c can't do that"
-            )
+            raise SystemExit(f"'{load['name']}' is more than one file of each thread: writers.c can't do that")
         directory = f"{tree}/load{len(load['name'])}"
         words = (self._writers, load["threads"], load["file_size_bytes"], load["block_size_bytes"])
         return f"mkdir {directory} && {words[0]} {directory} {words[1]} {words[2]} {words[3]}"
@@ -92,9 +90,7 @@ class Script:
 
 def fsconsole(*words: str) -> str:
     """Run a command of fsconsole to its end and return what it printed."""
-    done = subprocess.run(
-        (*FSCONSOLE, *words), check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL
-    )
+    done = subprocess.run((*FSCONSOLE, *words), check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode:
         raise SystemExit(f"fsconsole {' '.join(words)}: exit {done.returncode}: {done.stderr}")
     return done.stdout
@@ -164,9 +160,7 @@ def main() -> int:
         def ours() -> Cost:
             # What the script left on the scratch device is nobody's own: it is agreed to before the clock runs.
             code = json.loads(fsconsole("plan", asked.plan, *on_it, "--json"))["consent"]
-            return with_orphans(
-                (*FSCONSOLE, "run", asked.plan, *on_it, *(("--consent", code) if code else ()))
-            )
+            return with_orphans((*FSCONSOLE, "run", asked.plan, *on_it, *(("--consent", code) if code else ())))
 
         contestants = {"fsconsole": ours, "script": lambda: with_orphans(("bash", str(script)))}
         found = in_turn(contestants, asked.pairs)

@@ -80,9 +80,7 @@ def main() -> int:
 
         def make(first: int, last: int) -> list[str]:
             places = [(Path(directory) / f"disk{number}", number % 10 == 0) for number in range(first, last)]
-            return [
-                made.enter_context(loop_device(image, is_formatted=formatted)) for image, formatted in places
-            ]
+            return [made.enter_context(loop_device(image, is_formatted=formatted)) for image, formatted in places]
 
         make(0, FEW)
         found[f"{FEW} loop devices"] = costs(rounds)

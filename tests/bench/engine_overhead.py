@@ -134,9 +134,7 @@ def carry_out(plan: str, place: Path, profile: str) -> tuple[list[Note], tuple[C
         file.write_text(plan)
         runs.mkdir()
         run_id = make_run_id()
-        prepared = prepare(
-            str(file), [made.device], executor=RealExecutor(), runs_dir=str(runs), run_id=run_id
-        )
+        prepared = prepare(str(file), [made.device], executor=RealExecutor(), runs_dir=str(runs), run_id=run_id)
         folder = create_run(str(runs), create_request(run_id, prepared.plan, prepared.targets))
         words = (sys.executable, "-m", "tests.bench.timed_engine", folder.path, str(notes))
         done = subprocess.run(engine_argv((*words, profile) if profile else words), check=False)
@@ -150,9 +148,7 @@ def carry_out(plan: str, place: Path, profile: str) -> tuple[list[Note], tuple[C
 
 def report(notes: list[Note], cells: tuple[CellState, ...], names: list[str]) -> bool:
     """Print the split of each filesystem's cells, and tell whether the limit holds for all."""
-    print(
-        f"overhead: all but the steps {', '.join(kind.value for kind in StepKind if kind.value in MEASURED)};"
-    )
+    print(f"overhead: all but the steps {', '.join(kind.value for kind in StepKind if kind.value in MEASURED)};")
     print("the proof of the device within mkfs is overhead too; medians over cells, in ms")
     print(
         f"{'':8} {'cell':>8} {'measured':>9} {'overhead':>9} {'of it CPU':>10} {'proofs':>8} {'durable writes':>17} {'generator':>10}"
@@ -174,9 +170,7 @@ def report(notes: list[Note], cells: tuple[CellState, ...], names: list[str]) ->
             f" {ms('proofs_s'):8.1f} {writes:>17} {ms('generator_s'):10.1f}"
         )
         low, high = interval([one.overhead_s for one in found])
-        print(
-            f"{'':8} {len(found)} cells; 95 % interval of the overhead {1e3 * low:.1f} to {1e3 * high:.1f} ms"
-        )
+        print(f"{'':8} {len(found)} cells; 95 % interval of the overhead {1e3 * low:.1f} to {1e3 * high:.1f} ms")
         kept &= judge(f"{name}: overhead per cell, s", ms("overhead_s") / 1e3, at_most=ALLOWED_S)
     return kept
 
@@ -186,9 +180,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--filesystems", default="ext4,xfs")
     parser.add_argument("--dir", default=None, help="where the scratch device and the run are kept")
-    parser.add_argument(
-        "--profile", default="", help="write a profile of the engine's main thread here instead"
-    )
+    parser.add_argument("--profile", default="", help="write a profile of the engine's main thread here instead")
     asked = parser.parse_args()
     names = asked.filesystems.split(",")
     compileall.compile_dir(os.path.dirname(package.__file__), quiet=1)

@@ -192,9 +192,7 @@ def speed(disk: Mounted, tree: Path, pairs: int) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--files", type=int, default=1_000_000)
-    parser.add_argument(
-        "--timed", type=int, default=100_000, help="files of the tree that speed is measured on"
-    )
+    parser.add_argument("--timed", type=int, default=100_000, help="files of the tree that speed is measured on")
     parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("--dir", default=None, help="where the loop device's file lies, sparse")
     parser.add_argument("--survey", default="", help=argparse.SUPPRESS)

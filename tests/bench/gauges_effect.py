@@ -50,9 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     with own_filesystem() as folder:
         run_load(folder, chosen.rounds)
-        pairs = [
-            one_pair(folder, chosen.rounds, with_first=number % 2 == 0) for number in range(chosen.pairs)
-        ]
+        pairs = [one_pair(folder, chosen.rounds, with_first=number % 2 == 0) for number in range(chosen.pairs)]
     print(f"{chosen.pairs} pairs; median load {statistics.median(b.elapsed_s for _, b in pairs):.2f} s")
     low, _ = report("elapsed", [(a.elapsed_s, b.elapsed_s) for a, b in pairs])
     report("CPU of the writers", [(a.cpu_s, b.cpu_s) for a, b in pairs])

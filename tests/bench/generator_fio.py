@@ -114,9 +114,7 @@ def _run(case: Case, directory: Path, done: CommandResult) -> Run:
     said = subprocess.run(argv, check=True, capture_output=True, text=True).stdout
     files = [tuple(map(float, line.split())) for line in said.splitlines()]
     written = sum(size for size, _, _ in files)
-    assert written == case.file_bytes * case.writers, (
-        "a contestant wrote something else than it was asked for"
-    )
+    assert written == case.file_bytes * case.writers, "a contestant wrote something else than it was asked for"
     elapsed_s = max(changed for _, _, changed in files) - min(born for _, born, _ in files) or 1e-3
     return Run(written, elapsed_s, done.usage.user_s + done.usage.system_s)
 

@@ -85,9 +85,7 @@ def made_run(runs_dir: Path, rows: int) -> RunFolder:
 
 
 def _variant(index: int) -> Variant:
-    return Variant(
-        f"ext4 -I {256 + index} data=writeback", "ext4", ("-I", str(256 + index)), ("data=writeback",)
-    )
+    return Variant(f"ext4 -I {256 + index} data=writeback", "ext4", ("-I", str(256 + index)), ("data=writeback",))
 
 
 def _life(index: int) -> Iterator[Observation]:
@@ -100,9 +98,7 @@ def _life(index: int) -> Iterator[Observation]:
         (5, StepKind.CHECK, (Metric.CHECK,)),
         (6, StepKind.DELETE, (Metric.DELETE,)),
     ):
-        figures = tuple(
-            Measurement(metric, build.FIGURES[metric] * _factor(index, metric)) for metric in metrics
-        )
+        figures = tuple(Measurement(metric, build.FIGURES[metric] * _factor(index, metric)) for metric in metrics)
         yield StepStarted(index, 1, step, kind, kind.value)
         yield StepFinished(index, 1, step, Outcome.DONE, 1.0, measurements=figures)
     if index % 3 == 0:

@@ -47,9 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, seconds in zip(("appears", "vanishes"), zip(*found, strict=True), strict=True):
         middle = statistics.median(seconds)
         fails |= middle > ALLOWED_S
-        print(
-            f"{name:8} {middle:.2f} s, at worst {max(seconds):.2f} s, of {len(seconds)}; allowed {ALLOWED_S} s"
-        )
+        print(f"{name:8} {middle:.2f} s, at worst {max(seconds):.2f} s, of {len(seconds)}; allowed {ALLOWED_S} s")
     return int(fails)
 
 

@@ -50,15 +50,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"{samples:,} samples, {wanted.hours:g} h at 2 Hz")
     worst_s = 0.0
     for name in found[0]:
-        wall_s, cpu_s = (
-            statistics.median(getattr(one[name], of) for one in found) for of in ("wall_s", "cpu_s")
-        )
+        wall_s, cpu_s = (statistics.median(getattr(one[name], of) for one in found) for of in ("wall_s", "cpu_s"))
         worst_s = max(worst_s, wall_s)
         print(f"{name:<28} {cpu_s:6.2f} CPU s {wall_s:6.2f} s   median of {len(found)}")
     holds = worst_s <= ALLOWED_S
-    print(
-        f"the longest: {worst_s:.2f} s; allowed at most {ALLOWED_S:g}: {'holds' if holds else 'DOES NOT HOLD'}"
-    )
+    print(f"the longest: {worst_s:.2f} s; allowed at most {ALLOWED_S:g}: {'holds' if holds else 'DOES NOT HOLD'}")
     return int(not holds)
 
 

@@ -80,9 +80,7 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
     return math.exp(mean - half), math.exp(mean + half)
 
 
-def judge(
-    what: str, figure: float | Ratio, *, at_least: float | None = None, at_most: float | None = None
-) -> bool:
+def judge(what: str, figure: float | Ratio, *, at_least: float | None = None, at_most: float | None = None) -> bool:
     """Print a figure beside its limit, and return whether it holds."""
     value = figure.value if isinstance(figure, Ratio) else figure
     limit = at_least if at_least is not None else at_most

@@ -32,9 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         total_s += wall_s
         verdicts = [answer["verdict"] for option in document["options"] for answer in option["probe"]]
         counts = [verdicts.count(word) for word in ("taken", "refused", "not in effect")]
-        print(
-            f"{name:<10}{len(verdicts):>8}{counts[0]:>8}{counts[1]:>9}{counts[2]:>11}{wall_s:>9.1f}{cpu_s:>8.1f}"
-        )
+        print(f"{name:<10}{len(verdicts):>8}{counts[0]:>8}{counts[1]:>9}{counts[2]:>11}{wall_s:>9.1f}{cpu_s:>8.1f}")
     left = settled(before)
     print(f"together {total_s:.1f} s, allowed {ALLOWED_S:.0f}; left: {', '.join(sorted(left)) or 'nothing'}")
     return 1 if left or total_s > ALLOWED_S else 0
@@ -65,24 +63,13 @@ def settled(before: set[str], limit_s: float = 5.0) -> set[str]:
 
 def everything() -> set[str]:
     """Return what a probe could leave, of this machine, each as a line of its own."""
-    images = [
-        path.read_text().strip()
-        for path in Path("/sys/block").glob("loop*/loop/backing_file")
-        if path.exists()
-    ]
+    images = [path.read_text().strip() for path in Path("/sys/block").glob("loop*/loop/backing_file") if path.exists()]
     loops = {f"loop over {image}" for image in images if "/images/" in image}
-    mounts = {
-        f"mount {line}" for line in Path("/proc/self/mounts").read_text().splitlines() if "fsconsole" in line
-    }
+    mounts = {f"mount {line}" for line in Path("/proc/self/mounts").read_text().splitlines() if "fsconsole" in line}
     files = {
-        str(path)
-        for place in ("/tmp", "/run/fsconsole")
-        for path in Path(place).glob("*")
-        if "probe" in path.name
+        str(path) for place in ("/tmp", "/run/fsconsole") for path in Path(place).glob("*") if "probe" in path.name
     }
-    processes = {
-        f"process {path.parent.name}" for path in Path("/proc").glob("[0-9]*/cmdline") if is_probe(path)
-    }
+    processes = {f"process {path.parent.name}" for path in Path("/proc").glob("[0-9]*/cmdline") if is_probe(path)}
     return loops | mounts | files | processes
 
 

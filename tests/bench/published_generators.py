@@ -174,9 +174,7 @@ def measured(disk: Mounted, run: Run, profile: Profile) -> Moved:
 def against(disk: Mounted, profile: Profile, pairs: int, *, name: str, theirs: Run, ours: Run) -> bool:
     """Let generator and program take turns, and tell whether the generator is one of the program's runs by its speed."""
     contestants = {"generator": ours, name: theirs}
-    found = in_turn(
-        {who: lambda run=run: measured(disk, run, profile) for who, run in contestants.items()}, pairs
-    )
+    found = in_turn({who: lambda run=run: measured(disk, run, profile) for who, run in contestants.items()}, pairs)
     for who, runs in found.items():
         speeds = [run.mb_per_s for run in runs]
         cpu = statistics.median(run.cpu_s_per_gb for run in runs)
@@ -213,14 +211,10 @@ def main() -> int:
     with room(asked.dir) as place, filesystem(place, asked.device_gib * GIB, asked.filesystem) as disk:
         print(f"{profile.threads} threads, files of {profile.file_mib} MiB, on {asked.filesystem}")
         if asked.ffsb:
-            kept &= against(
-                disk, profile, asked.pairs, name="ffsb", theirs=ffsb(asked.ffsb), ours=generator_until_time
-            )
+            kept &= against(disk, profile, asked.pairs, name="ffsb", theirs=ffsb(asked.ffsb), ours=generator_until_time)
         if asked.tiotest:
             theirs = tiotest(asked.tiotest)
-            kept &= against(
-                disk, profile, asked.pairs, name="tiotest", theirs=theirs, ours=generator_with_fsync
-            )
+            kept &= against(disk, profile, asked.pairs, name="tiotest", theirs=theirs, ours=generator_with_fsync)
     if not (asked.ffsb or asked.tiotest):
         print("nothing was measured: neither --ffsb nor --tiotest")
     return 0 if kept else 1

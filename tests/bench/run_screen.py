@@ -33,13 +33,9 @@ def main() -> int:
         for size in SIZES:
             percent, bytes_s = measured(size, seconds)
             worst = max(worst, percent)
-            print(
-                f"{size[0]:>3}x{size[1]}: {percent:5.2f} % of a CPU, {bytes_s:6.0f} bytes/s sent", flush=True
-            )
+            print(f"{size[0]:>3}x{size[1]}: {percent:5.2f} % of a CPU, {bytes_s:6.0f} bytes/s sent", flush=True)
     holds = worst <= ALLOWED_PERCENT
-    print(
-        f"the most: {worst:.2f} %; allowed at most {ALLOWED_PERCENT:g} %: {'holds' if holds else 'DOES NOT HOLD'}"
-    )
+    print(f"the most: {worst:.2f} %; allowed at most {ALLOWED_PERCENT:g} %: {'holds' if holds else 'DOES NOT HOLD'}")
     return int(not holds)
 
 

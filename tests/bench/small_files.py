@@ -99,9 +99,7 @@ def _made(disk: Mounted, maker: Maker, load: Load) -> Cost:
     try:
         cost = cost_of(lambda: maker(load, directory))
         times = [
-            os.stat(os.path.join(place, name)).st_mtime_ns
-            for place, _, names in os.walk(directory)
-            for name in names
+            os.stat(os.path.join(place, name)).st_mtime_ns for place, _, names in os.walk(directory) for name in names
         ]
     finally:
         shutil.rmtree(directory)
@@ -144,9 +142,7 @@ def verdict(what: str, found: dict[str, list[Cost]], files: int, bound: float) -
     )
     # A process may end within the clock tick that it is charged by.
     judge(f"files per CPU second, {names}", ratio([c.cpu_s for c in theirs], [c.cpu_s for c in ours]))
-    return judge(
-        f"files/s, {names}", ratio([c.wall_s for c in theirs], [c.wall_s for c in ours]), at_least=bound
-    )
+    return judge(f"files/s, {names}", ratio([c.wall_s for c in theirs], [c.wall_s for c in ours]), at_least=bound)
 
 
 def creates(disk: Mounted, load: Load, program: str, pairs: int) -> bool:
@@ -180,9 +176,7 @@ def main() -> int:
     asked = parser.parse_args()
     size = (asked.files * 2 * (FILE_BYTES + 512) + 512 * MIB) // MIB * MIB
     options = ("-N", str(2 * asked.files + 1000), "-E", "lazy_itable_init=0,lazy_journal_init=0")
-    loads = [
-        Load(workers, asked.files // workers * workers) for workers in map(int, asked.workers.split(","))
-    ]
+    loads = [Load(workers, asked.files // workers * workers) for workers in map(int, asked.workers.split(","))]
     kept = True
     with room(asked.dir) as place, filesystem(place, size, mkfs=options) as disk:
         if asked.fs_mark:

@@ -120,9 +120,7 @@ def _watch(event: str, arguments: tuple[object, ...]) -> None:
     if event == "open" and not _is_opened_well(arguments):
         _escape(event, arguments)
     # A link that is removed or renamed is followed by nobody.
-    if event in _CHANGES and not _is_inside(
-        arguments[event == "socket.connect"], is_followed=event not in _OF_LINKS
-    ):
+    if event in _CHANGES and not _is_inside(arguments[event == "socket.connect"], is_followed=event not in _OF_LINKS):
         _escape(event, arguments)
 
 
@@ -132,9 +130,7 @@ def _only_asks(event: str, arguments: tuple[object, ...]) -> bool:
         return arguments[1] in _QUESTIONS
     words = arguments[1] if event == "subprocess.Popen" else ()
     return (
-        isinstance(words, list)
-        and words[1:] == ["-V"]
-        and str(arguments[0]).startswith(("/usr/", "/sbin/", "/bin/"))
+        isinstance(words, list) and words[1:] == ["-V"] and str(arguments[0]).startswith(("/usr/", "/sbin/", "/bin/"))
     )
 
 

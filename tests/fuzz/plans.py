@@ -90,9 +90,7 @@ def damaged_texts(draw: st.DrawFn) -> bytes:
     for _ in range(draw(st.integers(1, 8))):
         start = draw(st.integers(0, len(text)))
         end = min(len(text), start + draw(st.integers(0, 12)))
-        new = draw(
-            st.one_of(st.binary(max_size=6), texts.map(_bytes), st.just(bytes(text[start : end + 40])))
-        )
+        new = draw(st.one_of(st.binary(max_size=6), texts.map(_bytes), st.just(bytes(text[start : end + 40]))))
         text[start:end] = new
     return bytes(text)
 

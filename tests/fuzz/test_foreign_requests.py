@@ -94,9 +94,7 @@ def _a_word(document: Any, random: Any, values: list[Any]) -> None:
         return
     argv = random.choice(commands)
     place = random.randrange(len(argv))
-    argv[place : place + random.choice((0, 1, 1))] = [str(random.choice(values))][
-        : random.choice((0, 1, 1, 1))
-    ]
+    argv[place : place + random.choice((0, 1, 1))] = [str(random.choice(values))][: random.choice((0, 1, 1, 1))]
 
 
 def _a_command(document: Any, random: Any, values: list[Any]) -> None:
@@ -152,9 +150,7 @@ _EDITS = (_any_value, _a_word, _a_word, _a_command, _an_option, _the_steps, _a_w
 
 
 def _steps(document: Any) -> list[Any]:
-    return [step for cell in document["plan"]["cells"] for step in cell["steps"]] or [
-        {"commands": [], "writes": []}
-    ]
+    return [step for cell in document["plan"]["cells"] for step in cell["steps"]] or [{"commands": [], "writes": []}]
 
 
 def words_of(name: str) -> st.SearchStrategy[Any]:
@@ -174,10 +170,7 @@ def test_a_journals_commands_are_fsconsoles_own_or_refused(example: tuple[str, s
     except Mismatch:
         return
     targets = request_of(name).targets
-    known = {
-        target.path: _known(target.path, target.identity.size_bytes, target.backing_file)
-        for target in targets
-    }
+    known = {target.path: _known(target.path, target.identity.size_bytes, target.backing_file) for target in targets}
     own = frozenset({MOUNT_POINT, TREE, *known, *(target.backing_file for target in targets)})
     for cell in request.plan.cells:
         if not objection(cell, request.run_id, known, load_catalog()):

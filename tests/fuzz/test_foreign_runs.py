@@ -43,9 +43,7 @@ def _warmed(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @QUICK
 @given(example=st.tuples(damages(), A_FEW))
-def test_commands_that_read_a_foreign_run_change_nothing_and_print_it_as_data(
-    tmp_path: Path, example: Reading
-) -> None:
+def test_commands_that_read_a_foreign_run_change_nothing_and_print_it_as_data(tmp_path: Path, example: Reading) -> None:
     make, chosen = example
     folder = make(tmp_path)
     for number in sorted(chosen):

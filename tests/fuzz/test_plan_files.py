@@ -32,15 +32,12 @@ PROGRAMS = frozenset({
     "mkreiserfs", "mke2fs", "reiserfstune", "xfs_admin", "btrfstune", "fsconsole",
 })  # fmt: skip
 OWN_PROGRAMS = tuple(
-    (sys.executable, "-I", "-m", *words)
-    for words in (("fsconsole.workloads.raw",), ("fsconsole", "readtest"))
+    (sys.executable, "-I", "-m", *words) for words in (("fsconsole.workloads.raw",), ("fsconsole", "readtest"))
 )
 WORD = re.compile(r"[A-Za-z0-9^_=.,:+-]+")
 ARRAY = re.compile(r"/dev/md[0-9]+")
 DIRECTORY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
-GRANTING = frozenset(
-    {"suid", "dev", "loop", "bind", "rbind", "move", "remount", "user", "users", "owner", "group"}
-)
+GRANTING = frozenset({"suid", "dev", "loop", "bind", "rbind", "move", "remount", "user", "users", "owner", "group"})
 MOST_SHOWN = 150
 """Cells; to print the commands of thousands takes minutes, and shows nothing that a few don't."""
 QUICK = settings(suppress_health_check=list(HealthCheck))
@@ -59,9 +56,7 @@ def test_a_plan_file_is_told_in_printable_words_or_refused_with_a_hint(tmp_path:
 
 @QUICK
 @given(text=any_plan())
-def test_a_plan_file_reaches_no_program_no_device_and_no_file_but_its_own(
-    tmp_path: Path, text: bytes
-) -> None:
+def test_a_plan_file_reaches_no_program_no_device_and_no_file_but_its_own(tmp_path: Path, text: bytes) -> None:
     path = put(tmp_path, text)
     with caged(tmp_path):
         cells = cells_of(path)

@@ -50,9 +50,7 @@ def refused(
     return Case(name, made, undone, Answer.REFUSED, check, device, signed=signed, root=root, in_qemu=in_qemu)
 
 
-def asked(
-    name: str, check: str, made: str, undone: str = ":", device: str = "$A", *, signed: bool = True
-) -> Case:
+def asked(name: str, check: str, made: str, undone: str = ":", device: str = "$A", *, signed: bool = True) -> Case:
     """Return a case in which what is on the device must be shown and agreed upon."""
     return Case(name, made, undone, Answer.ASKED, check, device, signed=signed)
 
@@ -225,12 +223,9 @@ SHARED = (
 )  # fmt: skip
 
 _BOOT = "mkfs.ext4 -q {0}; mkdir -p /boot; mount -o ro {0} /boot; udevadm settle"
-_BOOT_PARTED = "printf '{0}size=8MiB,{1}\\nsize=8MiB,{1}\\n' | sfdisk -q $A; udevadm settle; " + _BOOT.format(
-    "${{A}}1"
-)
-_LOGICAL = (
-    "printf 'size=8MiB,type=83\\ntype=5\\nsize=8MiB,type=83\\n' | sfdisk -q $A; udevadm settle; "
-    + _BOOT.format("${A}1")
+_BOOT_PARTED = "printf '{0}size=8MiB,{1}\\nsize=8MiB,{1}\\n' | sfdisk -q $A; udevadm settle; " + _BOOT.format("${{A}}1")
+_LOGICAL = "printf 'size=8MiB,type=83\\ntype=5\\nsize=8MiB,type=83\\n' | sfdisk -q $A; udevadm settle; " + _BOOT.format(
+    "${A}1"
 )
 _LVM = '--config \'global{thin_check_executable="" cache_check_executable=""}\' -qq -y'
 _BOOT_VOLUME = f"vgcreate -qq lab $C $D; lvcreate {_LVM} -Wn -Zn -L16M -n boot lab $C; {_BOOT.format('/dev/lab/boot')}; lvcreate {_LVM}"

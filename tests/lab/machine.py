@@ -85,17 +85,13 @@ class Machine:
         self.share = folder / "share"
         self.share.mkdir(parents=True)
         shutil.copy(_BOOT / "start.sh", self.share)
-        (self.share / "environment").write_text(
-            _environment(command, checkout, "uml" if kernel == UML else "qemu")
-        )
+        (self.share / "environment").write_text(_environment(command, checkout, "uml" if kernel == UML else "qemu"))
         for port in _PORTS:
             (self.share / port).touch()
         start = _uml if kernel == UML else _qemu
         words = (*_ENDS_WITH_THIS_PROCESS, *_GIVES_WAY, *start(folder, disks, checkout, kernel))
         with (folder / "console").open("ab") as console:
-            self._process = subprocess.Popen(
-                words, stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT
-            )
+            self._process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT)
 
     def lines(self, timeout_s: float) -> Iterator[str]:
         """Yield the lines that the guest writes to its port "reports", until it ends or the time is over."""
@@ -125,9 +121,7 @@ class Machine:
         if status.strip() in {"0", "1"}:
             return ""
         how = (
-            "was still running, and was ended"
-            if is_running
-            else f"ended with the status {status.strip() or '(none)'}"
+            "was still running, and was ended" if is_running else f"ended with the status {status.strip() or '(none)'}"
         )
         return f"the guest {how}\n-- its output --\n{output[-4000:]}\n-- its console --\n{console[-4000:]}"
 
@@ -217,6 +211,4 @@ def _compile(package: Path, layer: Path) -> None:
     for source in package.rglob("*.py"):
         target = layer / cache_from_source(str(source)).lstrip("/")
         target.parent.mkdir(parents=True, exist_ok=True)
-        py_compile.compile(
-            str(source), str(target), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH
-        )
+        py_compile.compile(str(source), str(target), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)

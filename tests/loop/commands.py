@@ -131,9 +131,7 @@ def nothing_changes(bench: Bench) -> Iterator[None]:
 
 def hiding(tool: str) -> tuple[str, ...]:
     """Return what starts a command in a mount namespace where a tool can't be executed; the machine keeps its own."""
-    path = os.path.realpath(
-        run("sh", "-c", 'PATH="$PATH:/usr/sbin:/sbin" command -v "$1"', "sh", tool).strip()
-    )
+    path = os.path.realpath(run("sh", "-c", 'PATH="$PATH:/usr/sbin:/sbin" command -v "$1"', "sh", tool).strip())
     return (*APART, _HIDING, "sh", path)
 
 

@@ -24,15 +24,11 @@ def scratch_device(directory: Path | str, size_bytes: int) -> Iterator[str]:
         scratch.remove(made)
 
 
-def carry_out(
-    folder: RunFolder, events: Sequence[Event], device: str = ""
-) -> subprocess.CompletedProcess[str]:
+def carry_out(folder: RunFolder, events: Sequence[Event], device: str = "") -> subprocess.CompletedProcess[str]:
     """Carry out a run under which events happen; with a device, nothing of the run may be left on it."""
     with tempfile.TemporaryDirectory() as place:
         argv = argv_with(folder.path, list(events), Path(place, "script"))
-        done = subprocess.run(
-            argv, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300
-        )
+        done = subprocess.run(argv, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300)
     if device:
         assert "Traceback" not in done.stderr, done.stderr
         assert_nothing_left(device, folder)

@@ -59,9 +59,7 @@ class Nursery:
                 code = int(self._socket.recv(_MESSAGE_BYTES))
         return code, bytes(told[0]), bytes(told[1])
 
-    def _begin(
-        self, words: tuple[str, ...], outputs: DefaultSelector
-    ) -> tuple[int, tuple[bytearray, bytearray]]:
+    def _begin(self, words: tuple[str, ...], outputs: DefaultSelector) -> tuple[int, tuple[bytearray, bytearray]]:
         request = json.dumps([words, dict(os.environ), os.getcwd()]).encode()
         pipes = [os.pipe(), os.pipe()]
         try:

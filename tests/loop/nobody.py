@@ -26,9 +26,7 @@ def as_nobody(place: Path, words: Iterable[str], environ: Iterable[str] = ()) ->
         kept = place / f"kept{number}"
         kept.mkdir(parents=True)
         lines.append(f"mount --bind {shlex.quote(str(path))} {shlex.quote(str(kept))}")
-    lines += [
-        f"mount -t tmpfs -o mode=755 none {shlex.quote(str(top))}" for top in sorted(set(closed.values()))
-    ]
+    lines += [f"mount -t tmpfs -o mode=755 none {shlex.quote(str(top))}" for top in sorted(set(closed.values()))]
     for number, path in enumerate(closed):
         quoted = shlex.quote(str(path))
         lines.append(f"mkdir -p {quoted}; mount --bind {shlex.quote(str(place / f'kept{number}'))} {quoted}")

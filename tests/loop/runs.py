@@ -86,9 +86,7 @@ workload = [{ kind = "create", threads = 4, file_size = "1MiB", block_size = "64
 """
 
 
-def new_run(
-    plan_text: str, devices: str | tuple[str, ...], runs_dir: str, owned_scratch: str = ""
-) -> RunFolder:
+def new_run(plan_text: str, devices: str | tuple[str, ...], runs_dir: str, owned_scratch: str = "") -> RunFolder:
     """Make the folder of a run of plan_text on one device or several, all consented, without starting its engine."""
     targets = [devices] if isinstance(devices, str) else devices
     pathlib.Path(runs_dir).mkdir(parents=True, exist_ok=True)

@@ -226,9 +226,7 @@ def reported(text: str) -> int:
     return text.count('"event": "cell_finished"')
 
 
-def test_a_disk_that_runs_full_stops_the_run_and_loses_no_cell(
-    bench: Bench, words: tuple[str, ...], small_disk: Path
-):
+def test_a_disk_that_runs_full_stops_the_run_and_loses_no_cell(bench: Bench, words: tuple[str, ...], small_disk: Path):
     runs = str(small_disk / "runs")
     done, folder = spoiled_in_the_middle(words, small_disk / "runs", lambda: full(small_disk))
     assert_told(done, ExitCode.JOURNAL_FULL, folder.name, "disk is full", "fsconsole resume")

@@ -84,9 +84,7 @@ def root_copies(device: str) -> list[int]:
 
 
 @pytest.mark.parametrize("filesystem", ["ext4"], indirect=True)
-def test_the_share_of_fragmented_files_is_read_from_the_real_check(
-    filesystem: str, loop_device, mounted
-) -> None:
+def test_the_share_of_fragmented_files_is_read_from_the_real_check(filesystem: str, loop_device, mounted) -> None:
     device = loop_device(SIZES[filesystem])
     run("mkfs.ext4", "-q", "-b", "4096", device)
     point = mounted(device)
@@ -116,9 +114,7 @@ def test_what_is_mounted_or_missing_or_holds_nothing_is_never_clean(
 
 
 @pytest.mark.parametrize("name", MADE_WITH)
-def test_a_rarer_filesystem_has_the_runs_uuid_shows_what_it_was_made_with_and_is_clean(
-    name: str, loop_device
-) -> None:
+def test_a_rarer_filesystem_has_the_runs_uuid_shows_what_it_was_made_with_and_is_clean(name: str, loop_device) -> None:
     filesystem = load_catalog().get(name)
     missing = [tool for tool in filesystem.tools if shutil.which(tool) is None]
     if missing:

@@ -41,9 +41,7 @@ def plan_cell(device: str, variant: str, *, size_bytes: int = 300 * MIB, head: s
     """Return the only cell of a plan with one variant, given as the lines of its table."""
     text = f"schema = 1\n{head}\n[[variant]]\n{variant}\n{WORKLOAD}"
     target = TargetSpec(device, size_bytes)
-    (cell,) = build_plan(
-        parse_plan(text, "plan.toml"), (target,), load_catalog(), run_id=f"test {device}"
-    ).cells
+    (cell,) = build_plan(parse_plan(text, "plan.toml"), (target,), load_catalog(), run_id=f"test {device}").cells
     return cell
 
 

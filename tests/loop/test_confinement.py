@@ -171,9 +171,7 @@ def test_sockets_of_the_machine_can_not_be_reached(cage: Cage) -> None:
             finally:
                 os.unlink(address)
 
-    each(
-        {place: (place,) for place in ("/tmp", "/home", "/root", "/var/lib", "/run", "/opt", "/srv")}, refused
-    )
+    each({place: (place,) for place in ("/tmp", "/home", "/root", "/var/lib", "/run", "/opt", "/srv")}, refused)
 
 
 IO_URING_SETUP = 425
@@ -332,9 +330,7 @@ def test_a_forked_command_ends_and_prints_as_one_that_is_started_anew(
     (tmp_path / "here.toml").write_text("schema = 1\n[[filesystem]]\n")
     (tmp_path / "runs").write_text("no directory")
     for words in COMMANDS:
-        anew = subprocess.run(
-            [*FSCONSOLE, *words], check=False, capture_output=True, stdin=subprocess.DEVNULL
-        )
+        anew = subprocess.run([*FSCONSOLE, *words], check=False, capture_output=True, stdin=subprocess.DEVNULL)
         assert nursery().run(words, 120) == (anew.returncode, anew.stdout, anew.stderr), words
 
 

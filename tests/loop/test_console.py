@@ -92,9 +92,7 @@ async def begin(app, pilot, plan: str, device: str, cells: str = "2 cells") -> R
     return ended[0]
 
 
-def test_a_run_begun_in_the_console_is_watched_to_its_end_and_its_figures_are_those_of_results(
-    tmp_path, device
-):
+def test_a_run_begun_in_the_console_is_watched_to_its_end_and_its_figures_are_those_of_results(tmp_path, device):
     runs = str(tmp_path / "runs")
     plan = written(tmp_path, TINY_PLAN)
 
@@ -114,8 +112,7 @@ def test_a_run_begun_in_the_console_is_watched_to_its_end_and_its_figures_are_th
     assert_nothing_left(device, folder)
     document = json.loads(succeed("results", folder.name, "--runs", runs, "--format", "json"))
     told = {
-        row["name"]: {metric: figure["values"] for metric, figure in row["figures"].items()}
-        for row in document["rows"]
+        row["name"]: {metric: figure["values"] for metric, figure in row["figures"].items()} for row in document["rows"]
     }
     in_console = {
         row.name: {metric.value: list(summary.values) for metric, summary in row.figures}
@@ -176,9 +173,7 @@ def test_scratch_devices_are_shown_as_they_come_and_go_made_ticked_read_and_remo
         app = ConsoleApp(session)
         async with app.run_test(size=(80, 40)) as pilot:
             await shows(pilot, "ticked")
-            made = await Children().run(
-                "scratch", "create", "--size=19MiB", f"--dir={scratch_folder}", "--json"
-            )
+            made = await Children().run("scratch", "create", "--size=19MiB", f"--dir={scratch_folder}", "--json")
             await shows(pilot, "19.0 MiB")
             await Children().run("scratch", "remove", json.loads(made.out)["device"])
             await until(pilot, lambda: "19.0 MiB" not in picture(pilot))
@@ -272,9 +267,7 @@ def test_a_disk_that_is_swapped_while_confirm_shows_it_is_left_as_it_is(
     no_run(tmp_path)
 
 
-def test_letters_written_to_a_confirmed_scratch_device_are_not_wiped_unseen(
-    tmp_path: Path, device: str
-) -> None:
+def test_letters_written_to_a_confirmed_scratch_device_are_not_wiped_unseen(tmp_path: Path, device: str) -> None:
     async def act(pilot: Pilot[None]) -> None:
         write(device, SIZE // 3, b"letters" * 1000)
         with unchanged(device):
@@ -314,9 +307,7 @@ def no_longer_starting(pilot: Pilot[None]) -> bool:
 
 
 @pytest.mark.parametrize("after_ms", [0, 400, 1100])
-def test_escape_while_a_run_begins_leaves_none_that_goes_on_unseen(
-    tmp_path: Path, device: str, after_ms: int
-) -> None:
+def test_escape_while_a_run_begins_leaves_none_that_goes_on_unseen(tmp_path: Path, device: str, after_ms: int) -> None:
     async def act(pilot: Pilot[None]) -> None:
         await pilot.press("ctrl+s")
         await asyncio.sleep(after_ms / 1000)

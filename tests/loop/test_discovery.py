@@ -62,9 +62,7 @@ def test_the_listing_has_every_field_and_a_hostile_label_as_data(loop_device: Ma
     assert "\x1b" not in shown.stdout + shown.stderr
 
 
-def test_an_empty_device_is_free_and_a_mounted_one_in_use(
-    loop_device: MakeLoopDevice, mounted: Mount
-) -> None:
+def test_an_empty_device_is_free_and_a_mounted_one_in_use(loop_device: MakeLoopDevice, mounted: Mount) -> None:
     free, used = loop_device(SIZE), loop_device(SIZE)
     run("mkfs.ext4", "-q", used)
     point = mounted(used)

@@ -67,18 +67,14 @@ def cell_of(state: RunState, filesystem: str) -> CellState:
 
 
 @pytest.mark.parametrize("filesystem", DAMAGE)
-def test_damage_is_a_verdict_and_a_warning_in_the_words_of_the_check(
-    whole: tuple[RunState, str], filesystem: str
-):
+def test_damage_is_a_verdict_and_a_warning_in_the_words_of_the_check(whole: tuple[RunState, str], filesystem: str):
     cell = cell_of(whole[0], filesystem)
     (check,) = [step for step in cell.steps if step.kind is StepKind.CHECK]
     verdict, begins, holds = FOUND[filesystem]
     assert check.verdict == verdict
     assert check.reason.startswith(begins)
     assert holds in check.reason
-    assert [warning.reason for warning in cell.warnings if warning.kind is WarningKind.CHECK] == [
-        check.reason
-    ]
+    assert [warning.reason for warning in cell.warnings if warning.kind is WarningKind.CHECK] == [check.reason]
 
 
 def test_the_run_goes_on_and_a_sound_filesystem_has_nothing_said_of_it(whole: tuple[RunState, str]):

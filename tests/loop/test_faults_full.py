@@ -61,9 +61,7 @@ def cell_of(state: RunState, filesystem: str, repeat: int) -> CellState:
 
 
 @pytest.mark.parametrize("filesystem", FILESYSTEMS)
-def test_what_was_written_until_the_filesystem_was_full_is_a_result_with_a_warning(
-    state: RunState, filesystem: str
-):
+def test_what_was_written_until_the_filesystem_was_full_is_a_result_with_a_warning(state: RunState, filesystem: str):
     cell = cell_of(state, filesystem, 1)
     assert cell.status is CellStatus.DONE, cell.reason
     assert 0 < cell.value(Metric.WRITTEN) < WANTED_BYTES

@@ -48,9 +48,7 @@ from tests.loop.gate_cases import (
 from tests.loop.runs import TINY_PLAN, new_run
 
 
-def test_a_free_device_has_no_refusal_by_any_name_and_inspecting_it_changes_nothing(
-    blank: str, tmp_path: Path
-) -> None:
+def test_a_free_device_has_no_refusal_by_any_name_and_inspecting_it_changes_nothing(blank: str, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(blank)
     with unchanged(blank):
         report = inspect(str(tmp_path / "link"))
@@ -203,10 +201,7 @@ def test_a_loop_device_that_goes_or_whose_node_is_a_file_is_no_matter_to_others(
 
 
 def test_an_unprivileged_user_gets_a_refusal_and_no_traceback(blank: str) -> None:
-    script = (
-        "import sys; from tests.loop.gate_cases import inspect, refusals; "
-        "print(*refusals(inspect(sys.argv[1])))"
-    )
+    script = "import sys; from tests.loop.gate_cases import inspect, refusals; print(*refusals(inspect(sys.argv[1])))"
     checkout = Path(__file__).parents[2]
     argv = (*AS_NOBODY, sys.executable, "-c", script, blank)
     done = subprocess.run(argv, check=True, capture_output=True, text=True, cwd=checkout)
@@ -265,9 +260,7 @@ def test_the_tables_hold_what_is_tried_here() -> None:
 
 
 @pytest.mark.parametrize("tool", sorted(REFUSING))
-def test_tools_with_o_excl_refuse_a_claimed_device(
-    loop_device: MakeLoopDevice, tmp_path: Path, tool: str
-) -> None:
+def test_tools_with_o_excl_refuse_a_claimed_device(loop_device: MakeLoopDevice, tmp_path: Path, tool: str) -> None:
     need(tool)
     large = loop_device(XFS_SIZE if tool == "mkfs.xfs" else SIZE)
     run("mkfs.ext4", "-q", large)

@@ -177,9 +177,7 @@ def test_what_can_not_be_watched_is_refused(own_loop):
     each({**REFUSED, "unattached": unattached}, lambda words, code: fails(code, "gauges", *words))
 
 
-def test_a_device_that_is_detached_or_removed_while_it_is_watched_ends_the_watching_in_one_sentence(
-    attached, tmp_path
-):
+def test_a_device_that_is_detached_or_removed_while_it_is_watched_ends_the_watching_in_one_sentence(attached, tmp_path):
     removed = OwnLoop()
     removed.attach(tmp_path / "disk")
     for path, vanish in ((attached.path, attached.detach), (removed.path, removed.remove)):

@@ -82,9 +82,7 @@ def files_of(target: Target) -> list[Path]:
 
 
 @pytest.mark.parametrize("filesystem", SIZES)
-def test_files_are_as_asked_for_and_the_counters_agree(
-    make_target: Callable[..., Target], filesystem: str
-) -> None:
+def test_files_are_as_asked_for_and_the_counters_agree(make_target: Callable[..., Target], filesystem: str) -> None:
     target = make_target(filesystem)
     size_bytes = MIB + 777
     with prepared(target, workload(16, 32, size_bytes)) as handle:
@@ -183,9 +181,7 @@ def whole(tmp_path_factory):
         yield planned, folder, device
 
 
-def test_a_tree_on_another_filesystem_or_nowhere_is_refused(
-    make_target: Callable[..., Target], tmp_path: Path
-) -> None:
+def test_a_tree_on_another_filesystem_or_nowhere_is_refused(make_target: Callable[..., Target], tmp_path: Path) -> None:
     target = make_target("ext4")
     for tree, why in (
         (target.tree, "not on the filesystem that was mounted for it"),
@@ -222,9 +218,7 @@ def test_a_raw_row_has_its_figures_each_from_the_command_that_was_planned(whole)
 def test_a_filesystem_stands_against_both_raw_figures(whole):
     _, folder, _ = whole
     raw, ext4 = read_state(folder).cells
-    document = json.loads(
-        succeed("results", folder.name, "--runs", os.path.dirname(folder.path), "--format", "json")
-    )
+    document = json.loads(succeed("results", folder.name, "--runs", os.path.dirname(folder.path), "--format", "json"))
     (row,) = [row for row in document["rows"] if row["name"] == "ext4"]
     for name, metric in (("of_raw_1", Metric.RAW_WRITE_1), ("of_raw_n", Metric.RAW_WRITE_N)):
         share = 100 * ext4.value(Metric.DURABLE) / raw.value(metric)

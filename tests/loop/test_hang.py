@@ -77,9 +77,7 @@ class Hung:
 
 
 @pytest.fixture(params=[SHORT_S])
-def hung(
-    own_scratch: scratch.Scratch, tmp_path: pathlib.Path, request: pytest.FixtureRequest
-) -> Iterator[Hung]:
+def hung(own_scratch: scratch.Scratch, tmp_path: pathlib.Path, request: pytest.FixtureRequest) -> Iterator[Hung]:
     device = own_scratch.device
     folder = new_run(UNHURRIED_PLAN, device, str(tmp_path / "runs"))
     argv = engine_argv((sys.executable, str(ENGINE), folder.path, str(request.param)))

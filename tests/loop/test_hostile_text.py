@@ -105,9 +105,7 @@ def on_a_terminal(words: tuple[str, ...]) -> tuple[int, bytes]:
     """Run a command on a terminal of its own; return its exit code and all that it sent."""
     outer, inner = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "200", "LINES": "50"}
-    with subprocess.Popen(
-        [*FSCONSOLE, *words], stdin=inner, stdout=inner, stderr=inner, env=environment
-    ) as child:
+    with subprocess.Popen([*FSCONSOLE, *words], stdin=inner, stdout=inner, stderr=inner, env=environment) as child:
         os.close(inner)
         sent = b"".join(chunks_of(outer))
         os.close(outer)

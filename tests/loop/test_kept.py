@@ -204,9 +204,7 @@ def test_a_scratch_file_with_somebodys_filesystem_is_neither_wiped_nor_removed_u
     assert not os.path.exists(renamed)
 
 
-def test_a_scratch_file_that_was_renamed_after_a_stop_is_not_wiped(
-    own_scratch: Scratch, begin: Begin
-) -> None:
+def test_a_scratch_file_that_was_renamed_after_a_stop_is_not_wiped(own_scratch: Scratch, begin: Begin) -> None:
     folder = stopped(begin, "ext4", own_scratch.device)
     renamed = Path(own_scratch.path).with_name("vm-disk.img")
     os.rename(own_scratch.path, renamed)

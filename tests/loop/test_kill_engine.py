@@ -183,9 +183,7 @@ run's folder is there, when the engine is about to be started."""
 
 
 @pytest.mark.parametrize(("numbers", "moment"), CUTS)
-def test_ctrl_c_once_or_twice_and_sigterm_stop_the_run_or_none_was_made(
-    begin, tmp_path, device, numbers, moment
-):
+def test_ctrl_c_once_or_twice_and_sigterm_stop_the_run_or_none_was_made(begin, tmp_path, device, numbers, moment):
     viewer = begin()
     await_moment(tmp_path, viewer, moment)
     for number in numbers:
@@ -204,9 +202,7 @@ def test_a_run_killed_at_random_moments_is_finished_and_loses_nothing(tmp_path):
     assert all(words.startswith("the engine died ") for words in said)
 
 
-LONG_PLAN = TINY_PLAN.replace("repeats = 1", "repeats = 9").replace(
-    'order = "as', 'equalise = "none"\norder = "as'
-)
+LONG_PLAN = TINY_PLAN.replace("repeats = 1", "repeats = 9").replace('order = "as', 'equalise = "none"\norder = "as')
 """So many cells that no run of them ends by itself while a test looks on."""
 NO_RUN = {ExitCode.INTERRUPTED, -signal.SIGINT, -signal.SIGTERM, -signal.SIGHUP}
 """How a command ends that was cut before its run; while Python itself begins, it may also fail with a traceback."""

@@ -193,9 +193,7 @@ def test_without_root_mkfs_alone_is_tried_and_nothing_is_kept():
         check=True, capture_output=True, text=True,
     )  # fmt: skip
     (ext2,) = json.loads(done.stdout)
-    verdicts = {
-        (option["kind"], answer["verdict"]) for option in ext2["options"] for answer in option["probe"]
-    }
+    verdicts = {(option["kind"], answer["verdict"]) for option in ext2["options"] for answer in option["probe"]}
     assert verdicts == {("mkfs", "taken"), ("mount", "not tried")}
     assert "not root" in done.stderr
     assert_nothing_left()
@@ -241,9 +239,7 @@ def attributes() -> list[Path]:
 
 
 def probing() -> list[int]:
-    return [
-        int(path.name) for path in Path("/proc").glob("[0-9]*") if is_called(int(path.name), "probe_child")
-    ]
+    return [int(path.name) for path in Path("/proc").glob("[0-9]*") if is_called(int(path.name), "probe_child")]
 
 
 def is_called(pid: int, name: str) -> bool:

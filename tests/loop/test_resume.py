@@ -87,9 +87,7 @@ def finish(folder: RunFolder, *words: str, under: tuple[str, ...] = ()) -> None:
     assert {cell.status for cell in read_state(folder).cells} == {CellStatus.DONE}
 
 
-def test_a_device_whose_wipe_was_cut_short_is_asked_about_again(
-    blank: str, tmp_path: Path, mounted: Mount
-) -> None:
+def test_a_device_whose_wipe_was_cut_short_is_asked_about_again(blank: str, tmp_path: Path, mounted: Mount) -> None:
     folder = killed(blank, tmp_path, StepKind.EQUALISE)
     resume, again = ("resume", *runs_of(folder)), f"fsconsole resume {folder.name}"
     with unchanged(blank):
@@ -393,9 +391,7 @@ COPIES: dict[str, tuple[Callable[[Target, Identity], Target]]] = {
 }
 
 
-def test_a_copied_run_wipes_nothing_that_has_its_devices_name(
-    loop_device: MakeLoopDevice, tmp_path: Path
-) -> None:
+def test_a_copied_run_wipes_nothing_that_has_its_devices_name(loop_device: MakeLoopDevice, tmp_path: Path) -> None:
     device = loop_device(DISK_BYTES)
     write(device, 0, b"letters" * 1000)
 

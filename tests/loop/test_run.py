@@ -108,9 +108,7 @@ def test_every_cell_of_a_run_over_all_filesystems_is_done(whole):
 @pytest.mark.parametrize("filesystem", FILESYSTEMS)
 def test_every_figure_of_a_cell_is_there_and_makes_sense(whole, filesystem):
     cell = cells_by_filesystem(whole[1])[filesystem]
-    value = {
-        measurement.metric: measurement.value for step in cell.steps for measurement in step.measurements
-    }
+    value = {measurement.metric: measurement.value for step in cell.steps for measurement in step.measurements}
     absent = set() if filesystem.startswith("ext") else {Metric.NON_CONTIGUOUS}
     absent |= {Metric.INODES} if filesystem == "btrfs" else set()
     of_reads = {Metric.READ, Metric.READ_BYTES, Metric.READ_TIME}
@@ -166,9 +164,7 @@ def test_what_is_in_effect_is_read_back_and_kept(whole, filesystem):
 
 def test_every_command_has_its_raw_output_where_the_journal_says(whole):
     _, folder, _ = whole
-    commands = [
-        command for cell in read_state(folder).cells for step in cell.steps for command in step.commands
-    ]
+    commands = [command for cell in read_state(folder).cells for step in cell.steps for command in step.commands]
     told = [command.output for command in commands]
     kept = [name for name in os.listdir(folder.raw) if not name.endswith("-kernel-log")]
     assert sorted(told) == sorted(f"raw/{name}" for name in kept)
@@ -184,8 +180,7 @@ def test_what_was_executed_is_what_was_planned_but_for_the_uuids(whole):
         listed = [neutral(step["commands"]) for step in document["steps"]]
         # A generator's own command is the engine's matter: it can't be repeated by hand without the engine.
         executed = [
-            neutral([command.argv for command in step.commands if command.argv[0] != "unshare"])
-            for step in cell.steps
+            neutral([command.argv for command in step.commands if command.argv[0] != "unshare"]) for step in cell.steps
         ]
         assert executed == listed
         told = [event for event in events if event["event"] == "step_started" and event["cell"] == cell.index]
@@ -197,9 +192,7 @@ def neutral(commands) -> list[list[str]]:
     return [[UUID.sub("UUID", word) for word in argv] for argv in commands]
 
 
-def test_extents_and_space_are_what_filefrag_and_statfs_count_on_the_same_files(
-    tmp_path, large_device, mounted
-):
+def test_extents_and_space_are_what_filefrag_and_statfs_count_on_the_same_files(tmp_path, large_device, mounted):
     done, folder = carry_out(kept_files("ext4", delete="none"), large_device, tmp_path)
     assert done.returncode == 0, done.stderr
     cell = read_state(folder).cells[0]
@@ -252,13 +245,9 @@ def test_axes_of_workloads_become_cells_that_write_as_they_say(tmp_path, own_scr
     assert sorted(loads(state.request.plan)) == [(1, 1), (1, 2), (8, 1), (8, 2)]
     for cell in state.cells:
         # One figure of each workload; those of the second are the last that were taken.
-        written_bytes = [
-            m.value for step in cell.steps for m in step.measurements if m.metric is Metric.WRITTEN
-        ]
+        written_bytes = [m.value for step in cell.steps for m in step.measurements if m.metric is Metric.WRITTEN]
         assert written_bytes == [8 * 64 * 1024, 5 * 128 * 1024]
-        mapped = [
-            m.value for step in cell.steps for m in step.measurements if m.metric is Metric.FILES_MAPPED
-        ]
+        mapped = [m.value for step in cell.steps for m in step.measurements if m.metric is Metric.FILES_MAPPED]
         assert mapped == [8, 5]
     assert [order_of(cell) for cell in planned["cells"]] == loads(state.request.plan)
     begun = [event["cell"] for event in objects(done.stdout) if event["event"] == "cell_started"]
@@ -366,9 +355,7 @@ def test_a_generator_that_is_killed_is_one_failed_cell_and_the_run_goes_on(tmp_p
     assert viewer.returncode == ExitCode.CELLS_FAILED
     killed, next_one = read_state(folder).cells
     assert (killed.status, next_one.status) == (CellStatus.FAILED, CellStatus.DONE)
-    assert killed.reason.startswith(
-        "workload: 2 of 2 writers stopped: killed before they were done; it ended"
-    )
+    assert killed.reason.startswith("workload: 2 of 2 writers stopped: killed before they were done; it ended")
     assert killed.steps[-1].commands[0].exit_code == 128 + signal.SIGKILL
     assert_nothing_left(device, folder)
 
@@ -385,9 +372,7 @@ def interpreter(tmp_path: Path, script: str) -> str:
     return str(program)
 
 
-def test_an_engine_that_hangs_at_its_start_is_killed_before_it_is_called_not_started(
-    tmp_path, device, monkeypatch
-):
+def test_an_engine_that_hangs_at_its_start_is_killed_before_it_is_called_not_started(tmp_path, device, monkeypatch):
     folder = new_run(TINY_PLAN, device, str(tmp_path / "runs"))
     monkeypatch.setattr(engine.sys, "executable", interpreter(tmp_path, "sleep 600"))
     monkeypatch.setattr(engine, "_START_LIMIT_S", 0.5)

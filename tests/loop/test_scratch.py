@@ -119,9 +119,7 @@ def test_every_cell_starts_from_the_same_blocks_of_the_file_or_is_labelled(
         scratch.remove(made)
 
 
-def test_reads_of_a_device_are_timed_past_the_page_cache(
-    scratch_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reads_of_a_device_are_timed_past_the_page_cache(scratch_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = scratch.create(SIZE, str(scratch_folder))
     stat = Path(f"/sys/block/{os.path.basename(made.device)}/stat")
     monkeypatch.setattr(equalise, "_WINDOW_S", 0.05)
@@ -143,16 +141,12 @@ workload = [{ kind = "create", threads = 2, file_size = "8MiB" }]
 
 def blocks_of(path: str) -> list[int]:
     """Return where every 4 KiB of a file lies, by filefrag; nothing where its filesystem doesn't tell."""
-    said = subprocess.run(
-        ["filefrag", "-v", "-b4096", path], check=False, capture_output=True, text=True
-    ).stdout
+    said = subprocess.run(["filefrag", "-v", "-b4096", path], check=False, capture_output=True, text=True).stdout
     spans = re.findall(r"^ +\d+: +\d+\.\. +\d+: +(\d+)\.\. +(\d+):", said, re.MULTILINE)
     return [block for first, last in spans for block in range(int(first), int(last) + 1)]
 
 
-def test_the_last_of_a_disk_is_refused_and_nothing_is_made(
-    loop_device: MakeLoopDevice, mounted: Mount
-) -> None:
+def test_the_last_of_a_disk_is_refused_and_nothing_is_made(loop_device: MakeLoopDevice, mounted: Mount) -> None:
     disk = loop_device(4 * SIZE)
     run("mkfs.ext4", "-q", disk)
     point = mounted(disk)

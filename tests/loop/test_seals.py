@@ -85,9 +85,7 @@ EDITS: dict[str, tuple[Callable[[RunFolder, str], None], str]] = {
 }
 
 
-def test_an_edited_journal_is_no_consent_and_one_that_only_came_by_tar_still_is(
-    blank: str, tmp_path: Path
-) -> None:
+def test_an_edited_journal_is_no_consent_and_one_that_only_came_by_tar_still_is(blank: str, tmp_path: Path) -> None:
     folder = after_two_cells(blank, tmp_path)
 
     def asked(name: str, edit: Callable[[RunFolder, str], None], why: str) -> None:

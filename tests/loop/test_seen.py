@@ -51,9 +51,7 @@ def refused(tmp_path: Path, seen: object, *devices: str, names: str) -> None:
     """Prove that nothing is begun, and that what changed is named."""
     for device in devices:
         with unchanged(device):
-            fails(
-                ExitCode.NOT_AS_SHOWN, "run", *words(tmp_path, *devices), "--seen", str(seen), names=(names,)
-            )
+            fails(ExitCode.NOT_AS_SHOWN, "run", *words(tmp_path, *devices), "--seen", str(seen), names=(names,))
     assert list_runs(str(tmp_path / "runs")) == ()
 
 

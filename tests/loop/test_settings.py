@@ -158,11 +158,7 @@ def assert_shown(folder: RunFolder) -> None:
     """Prove that rows are named by their settings, and that the facts tell what held before."""
     runs = os.path.dirname(folder.path)
     summary = succeed("results", folder.name, "--runs", runs, "--format", "csv", "--summary")
-    names = [
-        f"read_ahead={size}, scheduler={name}"
-        for size in ("64KiB", "512KiB")
-        for name in ("none", "mq-deadline")
-    ]
+    names = [f"read_ahead={size}, scheduler={name}" for size in ("64KiB", "512KiB") for name in ("none", "mq-deadline")]
     assert all(name in summary for name in names)
     table = succeed("results", folder.name, "--runs", runs)
     assert "read-ahead 320.0 KiB, scheduler none" in " ".join(table.split())

@@ -138,9 +138,7 @@ def test_every_row_says_what_its_disk_is_shared_with_and_nothing_else_on_the_dis
     for form in ("table", "md"):
         assert said in " ".join(succeed("results", "--format", form, "--runs", system.runs).split()), form
     for more in ((), ("--summary",)):
-        lines = csv.DictReader(
-            succeed("results", "--format", "csv", *more, "--runs", system.runs).splitlines()
-        )
+        lines = csv.DictReader(succeed("results", "--format", "csv", *more, "--runs", system.runs).splitlines())
         assert all("shared-disk" in line["warnings"].split("; ") for line in lines), more
     told = json.loads(succeed("results", "--format", "json", "--runs", system.runs))
     assert all(any(said in one["reason"] for one in cell["warnings"]) for cell in told["cells"])
@@ -197,6 +195,4 @@ def test_a_plan_that_sets_the_whole_disk_or_has_another_target_is_refused_and_sa
             done = fails(ExitCode.DEVICE_REFUSED, command, str(plan), *named, "--runs", system.runs)
             assert f"{system.two} is on a disk shared with the system, and {told}" in done.stderr
     plan.write_text(TINY_PLAN + DIRTY)
-    assert "shared with the run folder" in succeed(
-        "plan", str(plan), "--device", system.two, "--runs", system.runs
-    )
+    assert "shared with the run folder" in succeed("plan", str(plan), "--device", system.two, "--runs", system.runs)

@@ -38,9 +38,7 @@ def in_namespace(script: str) -> CommandResult:
     return RealExecutor().run(Command(argv, timeout_s=LIMIT_S, environment=ENVIRONMENT))
 
 
-def test_a_process_that_has_a_device_open_is_found_by_any_node(
-    loop_device: MakeLoopDevice, tmp_path: Path
-) -> None:
+def test_a_process_that_has_a_device_open_is_found_by_any_node(loop_device: MakeLoopDevice, tmp_path: Path) -> None:
     device = loop_device(8 * MIB)
     number = os.stat(device).st_rdev
     node = tmp_path / "other node"
@@ -48,9 +46,7 @@ def test_a_process_that_has_a_device_open_is_found_by_any_node(
     assert holders_of(frozenset({number}), frozenset()) == ()
     with spawn(Command(("/bin/sh", "-c", f"exec 7<'{node}'; echo open; read x"))) as running:
         assert running.receive(LIMIT_S) == "open"
-        assert holders_of(frozenset({number}), frozenset()) == (
-            OpenDescriptor(running.pid, "sh", str(node), number),
-        )
+        assert holders_of(frozenset({number}), frozenset()) == (OpenDescriptor(running.pid, "sh", str(node), number),)
         assert holders_of(frozenset({number}), frozenset({running.pid})) == ()
         assert holders_of(frozenset({os.stat("/dev/null").st_rdev}), frozenset()) == ()
 
@@ -296,9 +292,7 @@ def test_extents_of_every_file_are_those_that_filefrag_lists_and_counts(
 
 
 @pytest.mark.parametrize("filesystem", ["ext4", "xfs", "btrfs"])
-def test_a_file_that_was_not_flushed_is_no_figure_and_its_name_is_data(
-    make_tree: MakeTree, filesystem: str
-) -> None:
+def test_a_file_that_was_not_flushed_is_no_figure_and_its_name_is_data(make_tree: MakeTree, filesystem: str) -> None:
     tree = make_tree(filesystem)
     odd = Path(os.fsdecode(os.fsencode(tree) + b"/late\xff\x1b[2J[b]\n"))
     odd.write_bytes(bytes(MIB))

@@ -31,9 +31,7 @@ from tests.loop.runs import (
 )
 from tests.tui.recorded import recorded
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("tmux") is None, reason="tmux is not installed: `sudo ./bootstrap test`"
-)
+pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed: `sudo ./bootstrap test`")
 
 
 WIDTH, HEIGHT = 80, 24
@@ -282,9 +280,7 @@ def test_without_root_what_only_looks_works_and_what_needs_root_says_so(
     console.press("Space")
     # The first device is in use, or nobody but root can tell.
     told = ("it can't be ticked", "Only root can check whether")
-    wait_until(
-        lambda: any(words in " ".join(console.lines()) for words in told), "Space says why not", LIMIT_S
-    )
+    wait_until(lambda: any(words in " ".join(console.lines()) for words in told), "Space says why not", LIMIT_S)
     console.press("2")
     console.wait_for("2 variants, 6 cells")
     console.press("c")
@@ -320,9 +316,7 @@ def open_as_nobody(place: Path, opened: Opening) -> Callable[[], Terminal]:
     return lambda: opened(as_nobody(place, words, ENVIRON))
 
 
-def test_runs_that_only_root_may_read_are_told_of(
-    open_as_nobody: Callable[[], Terminal], place: Path
-) -> None:
+def test_runs_that_only_root_may_read_are_told_of(open_as_nobody: Callable[[], Terminal], place: Path) -> None:
     (place / "runs").chmod(0o700)
     console = open_as_nobody()
     console.wait_for("1 Devices", "disk")

@@ -78,11 +78,7 @@ def cell_of(folder: RunFolder) -> CellState:
 def step_of(folder: RunFolder, kind: StepKind, workload: int) -> StepState:
     state = read_state(folder)
     planned = state.request.plan.cells[0].steps
-    (step,) = [
-        step
-        for step in state.cells[0].steps
-        if step.kind is kind and planned[step.number].workload == workload
-    ]
+    (step,) = [step for step in state.cells[0].steps if step.kind is kind and planned[step.number].workload == workload]
     return step
 
 
@@ -161,8 +157,7 @@ def test_a_cold_load_comes_after_its_filesystem_was_unmounted_synced_and_mounted
     step = step_of(every_kind, StepKind.COLD, COLD_READ)
     assert [command.argv[0] for command in step.commands] == ["umount", "sync", "mount"]
     numbers = [
-        step_of(every_kind, kind, COLD_READ).number
-        for kind in (StepKind.QUIESCE, StepKind.COLD, StepKind.WORKLOAD)
+        step_of(every_kind, kind, COLD_READ).number for kind in (StepKind.QUIESCE, StepKind.COLD, StepKind.WORKLOAD)
     ]
     assert numbers == list(range(numbers[0], numbers[0] + 3))
     assert step_of(every_kind, StepKind.DRAIN, OTHERS).number < numbers[0]
@@ -181,9 +176,7 @@ def read_sectors(device: str) -> int:
     return int(pathlib.Path(f"/sys/block/{os.path.basename(device)}/stat").read_text().split()[2])
 
 
-def test_a_cold_read_comes_from_the_device_and_a_hot_one_does_not(
-    device: str, tmp_path: pathlib.Path
-) -> None:
+def test_a_cold_read_comes_from_the_device_and_a_hot_one_does_not(device: str, tmp_path: pathlib.Path) -> None:
     sectors: dict[str, int] = {}
     # A hot file's pages are given up when another test's run drops the caches, or by the kernel itself (DAMON).
     for attempt in ("cold", "hot", "hot again", "hot once more"):
@@ -222,9 +215,7 @@ def test_a_time_limit_ends_after_the_file_at_hand_or_in_the_middle_of_it(
     assert read[Metric.READ_BYTES] == made[Metric.WRITTEN]
 
 
-def test_too_few_inodes_are_told_before_the_load_and_the_run_goes_on(
-    device: str, tmp_path: pathlib.Path
-) -> None:
+def test_too_few_inodes_are_told_before_the_load_and_the_run_goes_on(device: str, tmp_path: pathlib.Path) -> None:
     few = HEAD.replace('{ type = "ext4" }', '{ type = "ext4", mkfs = "-N 128" }, { type = "ext4" }')
     load = "kind = 'create', threads = 2, files = 500, file_size = '4KiB', block_size = '4KiB'"
     done, folder = carry_out(of_loads(load, head=few), device, tmp_path)

@@ -81,9 +81,7 @@ def place_of(mutant: Mutant, root: Path) -> Place:
             return found.pop()
         if found:
             break
-    raise NotFoundOnceError(
-        f"{mutant.id}: {mutant.function} of {mutant.file}: its lines stand in {len(found)} places"
-    )
+    raise NotFoundOnceError(f"{mutant.id}: {mutant.function} of {mutant.file}: its lines stand in {len(found)} places")
 
 
 def _places(mutant: Mutant, path: Path) -> Iterator[Place]:
@@ -146,9 +144,7 @@ class Copy:
         site = Path(sysconfig.get_path("purelib", vars={"base": str(venv)}))
         (site / "copy.pth").write_text(f"{self.root}\n{sysconfig.get_path('purelib')}\n")
         command = venv / "bin/fsconsole"
-        command.write_text(
-            f"#!{self.python}\nimport sys\nfrom fsconsole.cli.main import main\nsys.exit(main())\n"
-        )
+        command.write_text(f"#!{self.python}\nimport sys\nfrom fsconsole.cli.main import main\nsys.exit(main())\n")
         command.chmod(0o755)
         self._touched_s = int(time.time())
 

@@ -83,9 +83,7 @@ def console(
 
 
 @asynccontextmanager
-async def drive(
-    app: ConsoleApp, keys: str = "", *, size: tuple[int, int] = (80, 24)
-) -> AsyncIterator[Pilot[None]]:
+async def drive(app: ConsoleApp, keys: str = "", *, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Pilot[None]]:
     """Start a console, press keys, and end it after the test's own steps."""
     async with app.run_test(size=size) as pilot:
         await pilot.press(*keys)

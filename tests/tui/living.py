@@ -71,9 +71,7 @@ class Living:
 
 
 @contextmanager
-def living_run(
-    runs_dir: Path, name: str = "20261121-081000-k7qf", *, owned_scratch: str = ""
-) -> Iterator[Living]:
+def living_run(runs_dir: Path, name: str = "20261121-081000-k7qf", *, owned_scratch: str = "") -> Iterator[Living]:
     """Give a run in the middle of its first load."""
     request = build.request([build.cell(0), build.cell(1, build.XFS)], title="two filesystems")
     folder = create_run(str(runs_dir), replace(request, run_id=name, owned_scratch=owned_scratch))

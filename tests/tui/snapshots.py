@@ -54,7 +54,5 @@ def _words(style: Style | None) -> str:
         return "plain"
     kinds = ("bold", "dim", "italic", "underline", "reverse", "strike")
     attributes = [kind for kind in kinds if getattr(style, kind)]
-    colours = [
-        f"{style.color.name if style.color else '-'} on {style.bgcolor.name if style.bgcolor else '-'}"
-    ]
+    colours = [f"{style.color.name if style.color else '-'} on {style.bgcolor.name if style.bgcolor else '-'}"]
     return " ".join([*attributes, *colours])

@@ -53,9 +53,7 @@ async def test_the_keys_of_the_screens_lead_there_from_the_offer_and_escape_leav
             async with drive(app) as pilot:
                 await offered(pilot)
                 await pilot.press(key)
-                await until(
-                    pilot, lambda p=pilot: not isinstance(p.app.screen, AttachScreen), f"{key} leaves"
-                )
+                await until(pilot, lambda p=pilot: not isinstance(p.app.screen, AttachScreen), f"{key} leaves")
                 assert (app.current_mode, app.session.folder) == (mode, None), key
                 if key == "escape":
                     await pilot.press("3")

@@ -16,9 +16,7 @@ from tests.tui.offers import SOURCE, target, ticks_of
 from tests.tui.recorded import recorded
 from tests.tui.waiting import shows, until
 
-NOT_STARTED = (
-    "can't be started: No such file or directory. Try again; a run that goes on is not touched by it."
-)
+NOT_STARTED = "can't be started: No such file or directory. Try again; a run that goes on is not touched by it."
 
 
 class Unstartable(Scripted):

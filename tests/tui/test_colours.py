@@ -48,9 +48,7 @@ def drawn(rows: list[list[Segment]], text: str) -> tuple[object, ...]:
     [(Colours.NONE, ASCII, "+="), (Colours.SIXTEEN, SAFE, "╔═"), (Colours.MANY, WIDE, "╔═")],
     ids=["none", "16", "many"],
 )
-async def test_what_the_keys_go_to_differs_from_what_they_do_not(
-    kind: Colours, glyphs: Glyphs, corner: str
-) -> None:
+async def test_what_the_keys_go_to_differs_from_what_they_do_not(kind: Colours, glyphs: Glyphs, corner: str) -> None:
     app = console(colours=kind, glyphs=glyphs)
     async with drive(app) as pilot:
 
@@ -123,9 +121,7 @@ def test_without_utf_8_ascii_alone_is_sent(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("environ", [{"TERM": "vt220"}, {"TERM": "xterm-256color", "NO_COLOR": "1"}])
-def test_without_colours_there_is_none_and_the_cursor_is_reversed(
-    environ: dict[str, str], tmp_path: Path
-) -> None:
+def test_without_colours_there_is_none_and_the_cursor_is_reversed(environ: dict[str, str], tmp_path: Path) -> None:
     raw = sent({**environ, **UTF8}, tmp_path)
     assert colours(raw) == set()
     assert re.search(rb"\x1b\[(?:1;)?7m", raw)

@@ -51,9 +51,7 @@ class Shown:
     @property
     def begun(self) -> list[tuple[str, ...]]:
         """The commands that would wipe."""
-        return [
-            words for words in self.children.acted if words[0] in ("run", "resume") and "--show" not in words
-        ]
+        return [words for words in self.children.acted if words[0] in ("run", "resume") and "--show" not in words]
 
     def confirm(self, *ticked: dict[str, object], source: str = SOURCE) -> None:
         ticks = ticks_of(*ticked)
@@ -361,9 +359,7 @@ async def test_a_start_that_ends_below_a_question_leaves_the_question_alone() ->
         # The list of commands does not cover a screen that asks.
         await shown.keys("ctrl+p")
         assert isinstance(shown.pilot.app.screen, ConfirmScreen)
-        shown.pilot.app.push_screen(
-            AskScreen("Really?", "It is asked.", yes="Do", no="Don't"), answers.append
-        )
+        shown.pilot.app.push_screen(AskScreen("Really?", "It is asked.", yes="Do", no="Don't"), answers.append)
         await shown.sees("Really?")
         shown.children.release.set()
         await shown.pilot.pause()

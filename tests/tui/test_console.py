@@ -67,9 +67,7 @@ async def test_every_screen_is_reached_by_its_number_offers_its_keys_keeps_its_f
             assert "q Quit" in shown or size[0] < 80
 
 
-async def test_a_sentence_that_fits_no_screen_leaves_room_and_scrolls_and_is_broken_anew_in_another_size() -> (
-    None
-):
+async def test_a_sentence_that_fits_no_screen_leaves_room_and_scrolls_and_is_broken_anew_in_another_size() -> None:
     error, long = (JournalUnusable(path=path, why="file is not a database") for path in (MANY, LONG))
     async with drive(console(), "5") as pilot:
         await pilot.pause()
@@ -127,10 +125,7 @@ async def test_a_terminal_that_is_too_small_gets_a_sentence_and_help_names_the_k
 
 def keys(pilot: Pilot[None]) -> dict[str, tuple[int, bool]]:
     """Return what stands in the line, each with the identity of its widget, and whether it can be pressed."""
-    return {
-        key.description: (id(key), not key.has_class("-disabled"))
-        for key in pilot.app.screen.query(FooterKey)
-    }
+    return {key.description: (id(key), not key.has_class("-disabled")) for key in pilot.app.screen.query(FooterKey)}
 
 
 async def test_the_line_of_keys_stays_while_its_keys_do_the_same_and_shows_what_can_not_be_pressed_now(

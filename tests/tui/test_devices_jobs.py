@@ -196,9 +196,7 @@ async def test_with_a_scratch_device_there_is_no_offer_and_d_asks_and_says_what_
         assert [words[0] for words in children.acted] == ["demo"]
 
 
-async def test_the_cursor_stays_on_its_device_and_the_old_list_stays_with_its_age_while_it_is_read_again() -> (
-    None
-):
+async def test_the_cursor_stays_on_its_device_and_the_old_list_stays_with_its_age_while_it_is_read_again() -> None:
     children = Held({"devices": listed(*STORAGE_BOX)})
     fewer = listed(*[one for one in STORAGE_BOX if one not in SYSTEM])
     async with at_devices(children) as pilot:

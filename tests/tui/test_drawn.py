@@ -33,9 +33,7 @@ class Pictures(Screen[None]):
 
 
 def gauge_value(value: float | None) -> GaugeValue:
-    return GaugeValue(
-        "dirty", value, 100, f"{value} MiB" if value is not None else "", (Threshold(60, "bg"),)
-    )
+    return GaugeValue("dirty", value, 100, f"{value} MiB" if value is not None else "", (Threshold(60, "bg"),))
 
 
 def plot_value(height: float) -> PlotValue:

@@ -57,13 +57,9 @@ def form(section: str) -> Screen[Any]:
 
 
 OPENED: dict[str, Callable[[ConsoleApp], Screen[Any]]] = {
-    "AttachScreen": lambda _app: AttachScreen(
-        [Going(RunFolder("/runs/a"), printable(HOSTILE_LABEL), "cell 1 of 2")]
-    ),
+    "AttachScreen": lambda _app: AttachScreen([Going(RunFolder("/runs/a"), printable(HOSTILE_LABEL), "cell 1 of 2")]),
     "AskScreen": lambda _app: AskScreen(HOSTILE_LABEL, HOSTILE_LABEL, yes="Yes", no="No"),
-    "ConfirmScreen": lambda _app: ConfirmScreen(
-        "/plans/a.toml", {LABELLED.path: listed_identity(LABELLED)}, ""
-    ),
+    "ConfirmScreen": lambda _app: ConfirmScreen("/plans/a.toml", {LABELLED.path: listed_identity(LABELLED)}, ""),
     "ResumeScreen": lambda _app: ResumeScreen(RunFolder("/runs/a")),
     "PickScreen": lambda _app: PickScreen(HOSTILE_LABEL, [Line("a", HOSTILE_LABEL)]),
     "ValuesScreen": lambda _app: ValuesScreen(
@@ -87,9 +83,7 @@ async def settle(pilot: Pilot[None]) -> None:
 
 def strange(text: str, glyphs: Glyphs) -> set[str]:
     return {
-        character
-        for character in text
-        if not (character.isascii() and (character.isprintable() or character == "\n"))
+        character for character in text if not (character.isascii() and (character.isprintable() or character == "\n"))
     } - allowed(glyphs)
 
 
@@ -136,9 +130,7 @@ def texts(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
 def a_console(glyphs: Glyphs, runs_dir: Path, colours: Colours = Colours.SIXTEEN) -> ConsoleApp:
     children = Scripted({"devices": listed(*STORAGE_BOX)})
-    return console(
-        children, glyphs=glyphs, colours=colours, runs_dir=runs_dir, folder=recorded("grid", runs_dir)
-    )
+    return console(children, glyphs=glyphs, colours=colours, runs_dir=runs_dir, folder=recorded("grid", runs_dir))
 
 
 async def see_all(pilot: Pilot[None], glyphs: Glyphs, *, walks: bool) -> set[str]:
@@ -166,9 +158,7 @@ async def see_all(pilot: Pilot[None], glyphs: Glyphs, *, walks: bool) -> set[str
     return seen
 
 
-async def test_every_screen_and_modal_is_drawn_with_the_sets_characters(
-    tmp_path: Path, texts: set[str]
-) -> None:
+async def test_every_screen_and_modal_is_drawn_with_the_sets_characters(tmp_path: Path, texts: set[str]) -> None:
     async with drive(a_console(SAFE, tmp_path)) as pilot:
         seen = await see_all(pilot, SAFE, walks=True)
     assert {cls.__name__ for cls in classes_in(screens, Screen)} - BASES - seen == set()

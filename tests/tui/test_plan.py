@@ -48,9 +48,7 @@ async def test_the_screen_and_its_dialogs_look_as_they_were_drawn(
         await looks("plan-workload")
 
 
-async def test_space_ticks_a_filesystem_with_its_section_and_an_option_from_off_to_on_to_compare_to_off() -> (
-    None
-):
+async def test_space_ticks_a_filesystem_with_its_section_and_an_option_from_off_to_on_to_compare_to_off() -> None:
     children = Scripted({"catalog": catalog_answer(unavailable={"jfs": "no driver for jfs"})})
     async with at_plan(children=children) as hand:
         await hand.go_to("filesystems")
@@ -102,17 +100,13 @@ async def test_a_variant_is_unticked_and_one_that_cannot_be_says_why() -> None:
 async def test_the_variants_have_a_pane_of_their_own_where_there_is_room() -> None:
     async with at_plan(size=(120, 40)) as hand:
         await hand.sees("Variants", "[x] ext4 ")
-        assert "variants" not in [
-            line.key for line in hand.screen.query_one("#sections", Choices).lines_shown
-        ]
+        assert "variants" not in [line.key for line in hand.screen.query_one("#sections", Choices).lines_shown]
         await hand.keys("tab", "tab", "space")
         await hand.settled()
         assert not hand.screen.draft.is_ticked("ext4")
 
 
-async def test_p_tries_the_options_of_what_is_ticked_and_what_was_refused_is_shown_so_and_not_ticked() -> (
-    None
-):
+async def test_p_tries_the_options_of_what_is_ticked_and_what_was_refused_is_shown_so_and_not_ticked() -> None:
     refused = catalog_answer({"data": "EXT4-fs: what [/x] is that"})
     children = Scripted({"catalog": catalog_answer(), "catalog ext4 xfs --probe": refused})
     async with at_plan(children=children) as hand:

@@ -83,9 +83,7 @@ async def test_hostile_text_of_a_plan_is_shown_as_it_stands_and_too_many_cells_a
 ) -> None:
     hostile, many = tmp_path / "x.toml", tmp_path / "many.toml"
     label = 'label = "[/x] \\u001b[31m \\u4f60"'
-    hostile.write_text(
-        f'schema = 1\ntitle = "[/t]\\u001b"\n[[variant]]\ntype = "ext4"\n{label}\n{LOAD}name = "[/w]"\n'
-    )
+    hostile.write_text(f'schema = 1\ntitle = "[/t]\\u001b"\n[[variant]]\ntype = "ext4"\n{label}\n{LOAD}name = "[/w]"\n')
     many.write_text(f"schema = 1\nrepeats = 20\nraw = true\n{LOAD}threads = {list(range(1, 1001))}\n")
     async with at_plan() as hand:
         await hand.open(hostile)

@@ -94,9 +94,7 @@ async def test_an_option_is_found_by_its_old_name_its_group_its_help_and_the_too
 
 WIDE = (120, 40)
 HEAD = 'schema = 1\ntitle = "t"\n'
-LOADS = "".join(
-    f'[[workload]]\nname = "{name}"\nkind = "create"\nfile_size = "1MiB"\n' for name in ("aa", "bb", "cc")
-)
+LOADS = "".join(f'[[workload]]\nname = "{name}"\nkind = "create"\nfile_size = "1MiB"\n' for name in ("aa", "bb", "cc"))
 
 
 def keys(hand: Hand, name: str = "lines") -> list[str]:
@@ -134,9 +132,7 @@ async def test_no_line_that_matches_is_none_that_is_doubled_removed_or_moved() -
             assert hand.screen.draft == before, section
 
 
-async def test_a_workload_is_moved_in_a_narrowed_list_and_the_highlight_stays_on_it_also_where_it_may_not() -> (
-    None
-):
+async def test_a_workload_is_moved_in_a_narrowed_list_and_the_highlight_stays_on_it_also_where_it_may_not() -> None:
     async with at_plan() as hand:
         await opened(hand, LOADS + '[[filesystem]]\ntype = "ext4"\n')
         await hand.go_to("workloads")

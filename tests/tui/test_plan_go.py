@@ -64,9 +64,7 @@ async def test_without_root_or_device_go_says_what_is_missing() -> None:
             await hand.sees(words)
 
 
-async def test_go_hands_the_plan_to_confirm_and_leaves_no_file(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+async def test_go_hands_the_plan_to_confirm_and_leaves_no_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     seen: list[tuple[str, tuple[str, ...], str, int]] = []
 
     class Confirm(Dialog[object]):
@@ -119,11 +117,7 @@ async def test_what_somebody_saved_meanwhile_is_replaced_only_after_a_question(
 
 
 PROBED = json.dumps(
-    [
-        each | {"probed": True}
-        for each in json.loads(catalog_answer())
-        if each["filesystem"] in ("ext4", "xfs")
-    ]
+    [each | {"probed": True} for each in json.loads(catalog_answer()) if each["filesystem"] in ("ext4", "xfs")]
 )
 
 
@@ -146,9 +140,7 @@ async def test_while_this_machine_is_asked_and_options_are_tried_it_says_what_fo
             await hand.until(lambda w=words, p=pilot: w not in picture(p))
 
 
-async def test_one_limit_in_two_units_is_refused_in_words_that_stay_and_space_opens_what_has_no_tick() -> (
-    None
-):
+async def test_one_limit_in_two_units_is_refused_in_words_that_stay_and_space_opens_what_has_no_tick() -> None:
     async with at_plan() as hand:
         await hand.go_to("settings")
         for name in ("dirty_bytes", "dirty_ratio"):

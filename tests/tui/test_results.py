@@ -89,8 +89,7 @@ async def test_b_sets_all_others_against_the_row_at_the_cursor_and_columns_are_c
         await until(
             pilot,
             lambda: (
-                "sorted by" in picture(pilot)
-                and "write" not in [column.name for column in table(pilot).value.columns]
+                "sorted by" in picture(pilot) and "write" not in [column.name for column in table(pilot).value.columns]
             ),
             "the column is gone",
         )

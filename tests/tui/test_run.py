@@ -37,9 +37,7 @@ STANDING = {
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_each_run_that_the_session_names_says_where_it_stands(
-    tmp_path: Path, size: tuple[int, int]
-) -> None:
+async def test_each_run_that_the_session_names_says_where_it_stands(tmp_path: Path, size: tuple[int, int]) -> None:
     folders = all_recorded(tmp_path)
     async with drive(console(folder=folders[0], runs_dir=tmp_path), size=size) as pilot:
         for folder in folders:
@@ -133,9 +131,7 @@ async def test_a_journal_that_can_not_be_read_is_a_sentence(tmp_path: Path) -> N
             await shows(pilot, "journal.sqlite", "can't be read", sentence)
 
 
-async def test_a_key_asks_the_engine_and_its_answer_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_key_asks_the_engine_and_its_answer_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     with living_run(tmp_path) as run:
         app = console(folder=run.folder, runs_dir=tmp_path)
@@ -201,9 +197,7 @@ async def test_a_living_run_is_watched_to_its_end(tmp_path: Path) -> None:
             run.sample("drain")
             await shows(pilot, "drain: application done, 3.1 GiB still dirty")
             run.record(NEXT)
-            await shows(
-                pilot, "cell 2 of 2", "mkfs: make the filesystem", "> 2 xfs running step 2 of 7: mkfs"
-            )
+            await shows(pilot, "cell 2 of 2", "mkfs: make the filesystem", "> 2 xfs running step 2 of 7: mkfs")
             run.record((RunFinished(Outcome.DONE),))
             run.lock.release()
             await shows(pilot, "two filesystems: finished", "enter shows its results")

@@ -240,9 +240,7 @@ async def test_a_resume_that_ends_below_a_question_leaves_that_alone(tmp_path: P
 
 
 @pytest.mark.parametrize("size", [*SIZES, (60, 20)])
-async def test_a_file_in_place_of_the_directory_is_told_with_a_hint(
-    tmp_path: Path, size: tuple[int, int]
-) -> None:
+async def test_a_file_in_place_of_the_directory_is_told_with_a_hint(tmp_path: Path, size: tuple[int, int]) -> None:
     (tmp_path / "runs").write_text("")
     app = console(runs_dir=tmp_path / "runs")
     async with drive(app, size=size) as pilot:

@@ -22,9 +22,7 @@ from fsconsole.model.load import (
 )
 from fsconsole.model.workload import OPERATIONS, Workload, WorkloadKind
 
-TIMES = st.one_of(
-    st.integers(0, 2**63 - 1), st.integers(0, 63).flatmap(lambda bits: st.integers(0, 2**bits - 1))
-)
+TIMES = st.one_of(st.integers(0, 2**63 - 1), st.integers(0, 63).flatmap(lambda bits: st.integers(0, 2**bits - 1)))
 
 
 def made(values_ns: list[int]) -> Latencies:

@@ -55,9 +55,7 @@ def test_no_figure_of_a_column_is_rounded_to_nothing(values: list[float]) -> Non
         (7500.0, "2 h 05 min", "2 h 05 min", "2 h 05 min"),
     ],
 )
-def test_a_duration_is_as_fine_as_it_is_known(
-    elapsed_s: float, duration: str, clock: str, guess: str
-) -> None:
+def test_a_duration_is_as_fine_as_it_is_known(elapsed_s: float, duration: str, clock: str, guess: str) -> None:
     assert format_seconds(elapsed_s) == duration
     assert format_elapsed(elapsed_s) == clock
     assert format_guess(elapsed_s) == guess

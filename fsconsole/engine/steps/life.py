@@ -42,9 +42,7 @@ def check(work: CellWork, step: Step) -> StepResult:
     said = result.out + result.err
     verdict = checks.verdict_of(work.cell.variant.filesystem, result.exit_code, said)
     device = os.path.basename(os.path.realpath(work.cell.target))
-    if verdict is CheckVerdict.ERRORS and checks.naming(
-        checks.worth_a_warning(result.kernel_log, device), device
-    ):
+    if verdict is CheckVerdict.ERRORS and checks.naming(checks.worth_a_warning(result.kernel_log, device), device):
         # After I/O errors, apparent damage may be the disk's fault alone.
         verdict = CheckVerdict.FAILED
     is_empty = step.kind is StepKind.CHECK_EMPTY

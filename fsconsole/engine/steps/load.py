@@ -63,9 +63,7 @@ def failure_in_words(workload: Workload, result: protocol.LoadResult) -> str:
     """Return why a load failed; EINVAL of direct I/O is explained."""
     if workload.direct and any(thread.errno == errno.EINVAL for thread in result.threads):
         block = format_bytes_exact(workload.block_size_bytes)
-        return (
-            f"{result.failures} (direct I/O in blocks of {block} is refused by the filesystem or its device)"
-        )
+        return f"{result.failures} (direct I/O in blocks of {block} is refused by the filesystem or its device)"
     return result.failures
 
 
@@ -168,9 +166,7 @@ def _finish(work: CellWork, window: LoadWindow, end: ClockAndCpu) -> tuple[Measu
     """Return the figures from the load's first operation to end, journal its latencies, and end the generator."""
     latencies = window.handle.latencies()
     for operation in latencies:
-        seen = LatencySeen(
-            **asdict(operation), cell=work.cell.index, attempt=work.run.attempt, step=window.step
-        )
+        seen = LatencySeen(**asdict(operation), cell=work.cell.index, attempt=work.run.attempt, step=window.step)
         work.run.journal.record(seen, durable=False)
     _end_generator(work, window)
     busy_s, available_s = busy_between(window.begin.cpu, end.cpu)

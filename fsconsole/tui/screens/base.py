@@ -110,9 +110,7 @@ class Session:
     unstopped: list[str] = field(default_factory=list)
     """Sentences about runs that go on though their start was cancelled."""
 
-    async def start(
-        self, children: Children, cancel: Callable[[], object], end: asyncio.Event, *words: str
-    ) -> Started:
+    async def start(self, children: Children, cancel: Callable[[], object], end: asyncio.Event, *words: str) -> Started:
         """Start a run; leaving the console cancels that first, which sets end. Raises ChildFailed."""
         self.starts.append(cancel)
         try:

@@ -107,10 +107,7 @@ Left and right go to the other cells of its row; Enter on a command shows what i
 
     def action_section(self, section: str) -> None:
         self._section = section
-        tabs = (
-            plain(f" {key} {label} ", "reverse" if name == section else "")
-            for name, key, label, _ in _SECTIONS
-        )
+        tabs = (plain(f" {key} {label} ", "reverse" if name == section else "") for name, key, label, _ in _SECTIONS)
         self.put("#sections", Content("").join(tabs))
         self.query_one("#curves").display = section == "curves"
         self.query_one("#commands").display = section == "commands"
@@ -169,19 +166,13 @@ Left and right go to the other cells of its row; Enter on a command shows what i
         name, standing = view.title_lines(read.look.state, read.cell, self._row_name, place, width)
         self.put("#title", lines(plain(name, "bold"), plain(standing)))
         if self._section == "curves":
-            said = (
-                view.steps_in_words(read.known, width)
-                if read.points
-                else "No samples of this cell were kept."
-            )
+            said = view.steps_in_words(read.known, width) if read.points else "No samples of this cell were kept."
             self.put("#steps", plain(said))
             values = view.curves(read.known, read.points)
             for selector, value in zip(("#throughput", "#dirty", "#cpu"), values, strict=True):
                 self.query_one(selector, Chart).show(value)
         elif self._section == "commands":
-            self.query_one("#commands", Table).show_table(
-                view.command_table(read.known, read.others, width - 2)
-            )
+            self.query_one("#commands", Table).show_table(view.command_table(read.known, read.others, width - 2))
         else:
             state = read.look.state
             made: dict[str, Callable[[int], Sequence[TextLine | Spans]]] = {

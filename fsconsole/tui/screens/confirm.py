@@ -92,9 +92,7 @@ class ConfirmScreen(Dialog[RunFolder]):
         self._doing = Doing.LOOKING
         self._say("Reading the devices ...")
         try:
-            done = await self.session.children.run(
-                *self.look_words, "--json", "--runs", self.session.runs_dir
-            )
+            done = await self.session.children.run(*self.look_words, "--json", "--runs", self.session.runs_dir)
             try:
                 # A refused device ends the command with an error, and is shown all the same.
                 offer = decoded(PlanAnswer, done.out, "plan")
@@ -196,9 +194,7 @@ class ConfirmScreen(Dialog[RunFolder]):
             self._at_rest()
 
     def _may_start(self) -> bool:
-        agreed = self._offer is not None and view.may_begin(
-            self._offer, self.query_one("#typed", Input).value
-        )
+        agreed = self._offer is not None and view.may_begin(self._offer, self.query_one("#typed", Input).value)
         return agreed and not self._strayed
 
     def _allow(self) -> None:

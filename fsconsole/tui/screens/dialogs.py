@@ -149,9 +149,7 @@ class AttachScreen(Dialog[RunFolder]):
         self._runs = tuple(runs)
 
     def body(self) -> Iterable[Widget]:
-        yield OptionList(
-            *(lines(plain(run.title), plain(f"  {run.place}")) for run in self._runs), id="going"
-        )
+        yield OptionList(*(lines(plain(run.title), plain(f"  {run.place}")) for run in self._runs), id="going")
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         self.dismiss(self._runs[event.option_index].folder)

@@ -153,9 +153,7 @@ To compare with and without an option that has one value, make a second list of 
         first, second = view.totals(outcome, self.disks, self.missing, self.size.width, reading)
         is_wrong = outcome is not None and outcome.plan is None
         self.query_one("#totals").set_class(is_wrong, "-wrong")
-        self.put(
-            "#totals", lines(plain(first, "$error" if is_wrong else "bold"), plain(second)), layout=False
-        )
+        self.put("#totals", lines(plain(first, "$error" if is_wrong else "bold"), plain(second)), layout=False)
 
     @property
     def _is_whole(self) -> bool:
@@ -403,9 +401,7 @@ To compare with and without an option that has one value, make a second list of 
                 lost.append(f"{target} was unticked: another device has its name now ({other}).")
             else:
                 is_rotating = bool(device.rotational)
-                spec = TargetSpec(
-                    device.path, device.size_bytes, is_scratch=device.is_scratch, is_rotating=is_rotating
-                )
+                spec = TargetSpec(device.path, device.size_bytes, is_scratch=device.is_scratch, is_rotating=is_rotating)
                 disks.append(spec)
         if (tuple(disks), tuple(missing)) != (self.disks, self.missing):
             self.disks, self.missing = tuple(disks), tuple(missing)
@@ -434,9 +430,7 @@ To compare with and without an option that has one value, make a second list of 
     @work(group="begin", exclusive=True)
     async def action_begin(self) -> None:
         if not self.session.is_root:
-            self.say(
-                "Formatting and mounting need root: start fsconsole with sudo. The plan can be saved (s)."
-            )
+            self.say("Formatting and mounting need root: start fsconsole with sudo. The plan can be saved (s).")
             return
         if not self.session.targets:
             self.say("No target is ticked: tick one on screen 1, or create a scratch device there.")
@@ -514,9 +508,7 @@ To compare with and without an option that has one value, make a second list of 
                     why = "It was edited since it was opened here." if is_ours else "The file exists already."
                     if is_anew:
                         why = "Somebody else changed it while it was being saved."
-                    if not await self.agreed(
-                        f"Replace {whole}?", f"{why} Its text would be lost.", yes="Replace"
-                    ):
+                    if not await self.agreed(f"Replace {whole}?", f"{why} Its text would be lost.", yes="Replace"):
                         return
                 plan, text = self.draft.plan_file, self.draft.text
                 try:

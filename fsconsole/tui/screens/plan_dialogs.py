@@ -209,7 +209,5 @@ class ValuesScreen(Dialog[tuple[str, ...]]):
         shown = []
         for value in self._values:
             mark, why = Mark.ON if value in self._chosen else Mark.OFF, self._refused.get(value)
-            shown.append(
-                Line(value, value, mark, "refused" if why else "", (f"{value}: {why}.",) if why else ())
-            )
+            shown.append(Line(value, value, mark, "refused" if why else "", (f"{value}: {why}.",) if why else ()))
         self.query_one("#values", Choices).show_lines(shown)

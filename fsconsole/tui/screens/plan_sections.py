@@ -256,9 +256,9 @@ class Variants(Section):
         if not row.of_checklist:
             is_still = was.variants[number : number + 1] == now.variants[number : number + 1]
         else:
-            is_still = number in self.draft.checklists and replace(
-                was.checklists[number], exclude=()
-            ) == replace(now.checklists[number], exclude=())
+            is_still = number in self.draft.checklists and replace(was.checklists[number], exclude=()) == replace(
+                now.checklists[number], exclude=()
+            )
         return row if is_still else None
 
 

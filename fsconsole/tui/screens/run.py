@@ -262,9 +262,7 @@ class RunScreen(ConsoleScreen):
         width = self.size.width
         self._put("#title", view.title_line(snapshot, now_ns, width))
         age = age_words(snapshot.sample, now_ns, alive=snapshot.alive)
-        self._put(
-            "#step", "  ".join(filter(None, (view.step_line(snapshot, now_ns), f"({age})" if age else "")))
-        )
+        self._put("#step", "  ".join(filter(None, (view.step_line(snapshot, now_ns), f"({age})" if age else ""))))
         values = gauges(snapshot)
         self._share_out(snapshot, len(values))
         cells, row, count = (

@@ -85,9 +85,7 @@ Where an engine died, c removes the mounts and loop devices that it left, and re
         if run is not None and run.is_living:
             self._open(run, "run")
         elif run is not None:
-            self.say(
-                f"Run {run.name} is not running: Enter shows its figures, u finishes what was cut short."
-            )
+            self.say(f"Run {run.name} is not running: Enter shows its figures, u finishes what was cut short.")
 
     def action_resume(self) -> None:
         run = self._run()
@@ -196,9 +194,7 @@ Where an engine died, c removes the mounts and loop devices that it left, and re
 
     def _runs(self) -> tuple[RunEntry, ...]:
         known = ((folder.name, self._known.get(folder.name)) for folder in self._folders)
-        return tuple(
-            RunEntry(name, one.listed, one.size_bytes) if one else RunEntry(name, None) for name, one in known
-        )
+        return tuple(RunEntry(name, one.listed, one.size_bytes) if one else RunEntry(name, None) for name, one in known)
 
     def _run(self) -> RunEntry | None:
         key = self.query_one(Table).key

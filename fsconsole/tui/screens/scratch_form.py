@@ -57,7 +57,9 @@ def judge(size_text: str, directory: str, room: FreeSpace | None) -> tuple[bool,
     if room is None:
         return True, ""
     most_bytes = max(0, room.free_bytes - room.kept_bytes)
-    there = f"{format_bytes(room.free_bytes)} free at {printable(room.place)}, {format_bytes(room.kept_bytes)} must stay"
+    there = (
+        f"{format_bytes(room.free_bytes)} free at {printable(room.place)}, {format_bytes(room.kept_bytes)} must stay"
+    )
     if size_bytes > most_bytes:
         return False, f"Too large: {there}; {format_bytes(most_bytes)} at most."
     return True, f"It fits: {there}."

@@ -101,9 +101,7 @@ class Sentence(List):
         is_last = y == self.size.height - 1
         if is_last and self.can_focus and not self.has_focus and self.scroll_y < self.max_scroll_y:
             text = shorten_middle(_SENTENCE_MORE, self.size.width - 1)
-            return Strip([Segment(text, self.tone_style("list--weak"))]).adjust_cell_length(
-                self.size.width - 1
-            )
+            return Strip([Segment(text, self.tone_style("list--weak"))]).adjust_cell_length(self.size.width - 1)
         return super().render_line(y)
 
     def _take_keys(self) -> None:
@@ -216,9 +214,7 @@ class BlockScrollBar(ScrollBarRender):
         def piece(glyph: str, count: int, action: str) -> list[Segment]:
             style = Style(color=bar_color, bgcolor=back_color, meta={"@mouse.down": action})
             # A line of its own for each cell, or one text: a style takes bytes.
-            return (
-                [Segment(glyph * thickness, style)] * count if vertical else [Segment(glyph * count, style)]
-            )
+            return [Segment(glyph * thickness, style)] * count if vertical else [Segment(glyph * count, style)]
 
         bar = [
             *piece(_TRACK, begin, "scroll_up"),

@@ -89,8 +89,7 @@ def fitted(line: Iterable[Cell], width: int) -> Line:
 def runs(line: Line) -> list[tuple[str, str]]:
     """Return neighbouring columns of one kind as (text, kind)."""
     return [
-        ("".join(character for character, _ in group), kind)
-        for kind, group in groupby(line, key=lambda cell: cell[1])
+        ("".join(character for character, _ in group), kind) for kind, group in groupby(line, key=lambda cell: cell[1])
     ]
 
 
@@ -118,9 +117,7 @@ def gauge_line(value: GaugeValue, width: int, glyphs: Glyphs, *, label_width: in
     if bar_room < _LEAST_BAR:
         return fitted(label + cells(shorten_middle(text, width - len(label)), "text"), width)
     bar = bar_cells(value, bar_room, glyphs)
-    return fitted(
-        (*label, ("[", "axis"), *bar, ("]", "axis"), *cells(" " + text.rjust(text_room), "text")), width
-    )
+    return fitted((*label, ("[", "axis"), *bar, ("]", "axis"), *cells(" " + text.rjust(text_room), "text")), width)
 
 
 def bar_cells(value: GaugeValue, width: int, glyphs: Glyphs) -> list[Cell]:
@@ -255,8 +252,7 @@ def _draw_marks(grid: Grid, labels: list[str], value: PlotValue, glyphs: Glyphs)
             continue
         row = len(grid) - max(round(share(mark.value, value.y_max) * len(grid)), 1)
         grid[row] = [
-            (glyphs.horizontal, "mark") if kind == "text" else (character, kind)
-            for character, kind in grid[row]
+            (glyphs.horizontal, "mark") if kind == "text" else (character, kind) for character, kind in grid[row]
         ]
         if row and not labels[row]:
             labels[row] = flat(mark.name, glyphs)

@@ -123,10 +123,7 @@ def test_flags_that_name_devices_files_identities_or_force_are_not_listed() -> N
         usual = {"-F", "-f", "-U", "-L", "-S", "-t", "-o", "-p", "-c", "-q", "-r", "-u", "--uuid", "--force"}
         assert names & usual == HARMLESS_HERE.get(filesystem.name, set())
         assert not names & ELSEWHERE.get(filesystem.name, set())
-        assert (
-            not {"device", "logdev", "rtdev", "file", "name", "uuid", "journal_dev", "location", "offset"}
-            & keys
-        )
+        assert not {"device", "logdev", "rtdev", "file", "name", "uuid", "journal_dev", "location", "offset"} & keys
 
 
 def test_rules_speak_of_words_that_exist() -> None:

@@ -25,9 +25,7 @@ CELL_DONE: tuple[events.Observation, ...] = (
     events.StepStarted(0, 1, 2, StepKind.WORKLOAD, "large files"),
     events.StepFinished(0, 1, 2, events.Outcome.DONE, 3.1, measurements=(Measurement(Metric.WRITE, 812e6),)),
     events.StepStarted(0, 1, 3, StepKind.DRAIN, "drain"),
-    events.StepFinished(
-        0, 1, 3, events.Outcome.DONE, 3.0, measurements=(Measurement(Metric.DURABLE, 410e6),)
-    ),
+    events.StepFinished(0, 1, 3, events.Outcome.DONE, 3.0, measurements=(Measurement(Metric.DURABLE, 410e6),)),
     events.WarningRaised(0, 1, events.WarningKind.SHORT, "it took 3.1 s", "Write more."),
     events.CellFinished(0, 1, events.Outcome.DONE),
 )
@@ -44,9 +42,7 @@ WHOLE = (
 )
 
 
-def make_run(
-    runs_dir: Path, run_id: str = "20261121-081000-k7qf", *, title: str = "two filesystems"
-) -> RunFolder:
+def make_run(runs_dir: Path, run_id: str = "20261121-081000-k7qf", *, title: str = "two filesystems") -> RunFolder:
     request = build.request([build.cell(0), build.cell(1, build.XFS)], title=title)
     return create_run(str(runs_dir), replace(request, run_id=run_id))
 

@@ -29,9 +29,7 @@ def entry(filesystem: Filesystem, *answers: Answer, driver: str = "", path: str 
     return catalog_answer(filesystem, support, findings)
 
 
-def answered(
-    option: str, value: str, verdict: Verdict, words: str = "", scope: Scope = Scope.MOUNT
-) -> Answer:
+def answered(option: str, value: str, verdict: Verdict, words: str = "", scope: Scope = Scope.MOUNT) -> Answer:
     return Answer("ext4", scope, option, value, verdict, words)
 
 

@@ -37,13 +37,9 @@ def test_names_and_states_are_whole_at_any_width() -> None:
         lines = printed(width)
         assert max(map(cell_len, lines)) <= width
         text = " ".join(" ".join(lines).split())
-        assert [
-            name for name in ("sda", "└─ md127", "└─ dm-0 (vg-data)", "sdb", "") if name not in text
-        ] == []
+        assert [name for name in ("sda", "└─ md127", "└─ dm-0 (vg-data)", "sdb", "") if name not in text] == []
         assert "…" not in text
-        letters = "".join(
-            line[-40:] for line in lines if "srv" in line or "archive" in line or "goes" in line
-        )
+        letters = "".join(line[-40:] for line in lines if "srv" in line or "archive" in line or "goes" in line)
         assert "goes/on" in letters.replace(" ", "")
 
 

@@ -66,9 +66,7 @@ def test_what_the_machine_does_not_offer_is_absent() -> None:
         "        user 10.0  nice 0.0  system 19.6  irq 0.0  softirq 0.4 %",
         "dirty   300.0 MiB + 12.0 MiB writeback",
     ]
-    old = page_lines(
-        replace(bare, bdi=BdiStats(4096, 8192), pressure=Pressure(cpu_some_percent=1.0)), PAGE, 80
-    )
+    old = page_lines(replace(bare, bdi=BdiStats(4096, 8192), pressure=Pressure(cpu_some_percent=1.0)), PAGE, 80)
     assert old[4:] == ["waiting CPU some 1.0 %", "bdi     dirty 8.0 KiB, in writeback 4.0 KiB"]
 
 

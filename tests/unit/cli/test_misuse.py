@@ -53,9 +53,7 @@ def test_a_group_without_a_command_shows_its_help_beside_the_output_and_no_help_
 
 
 SENTENCE = "Run 20261121-081000-k7qf is not being carried out."
-HINT = (
-    "`fsconsole results 20261121-081000-k7qf` shows it; `fsconsole resume 20261121-081000-k7qf` finishes it."
-)
+HINT = "`fsconsole results 20261121-081000-k7qf` shows it; `fsconsole resume 20261121-081000-k7qf` finishes it."
 
 
 def test_on_a_terminal_no_word_is_broken_and_commands_stay_whole(

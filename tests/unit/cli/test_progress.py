@@ -161,9 +161,7 @@ def test_the_live_view_is_painted_at_most_once_per_quarter_second(monkeypatch: p
     painted: list[bool] = []
     with Live(console=console, auto_refresh=False) as live:
         monkeypatch.setattr(live, "update", lambda *_args, refresh: painted.append(refresh))
-        monkeypatch.setattr(
-            "fsconsole.cli.viewer.time.monotonic", iter([100.0, 100.1, 100.2, 100.3]).__next__
-        )
+        monkeypatch.setattr("fsconsole.cli.viewer.time.monotonic", iter([100.0, 100.1, 100.2, 100.3]).__next__)
         view = LiveView(live)
         for _ in range(4):
             view.show(RUNNING, NOTHING)

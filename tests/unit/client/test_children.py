@@ -24,9 +24,7 @@ class Other(Children):
 
     async def _start(self, words: object) -> asyncio.subprocess.Process:
         pipe = asyncio.subprocess.PIPE
-        return await asyncio.create_subprocess_exec(
-            sys.executable, "-c", self._program, stdout=pipe, stderr=pipe
-        )
+        return await asyncio.create_subprocess_exec(sys.executable, "-c", self._program, stdout=pipe, stderr=pipe)
 
 
 @pytest.mark.parametrize("before", ["", "signal.signal(signal.SIGTERM, signal.SIG_IGN)"])
@@ -83,18 +81,14 @@ asyncio.run(leave())
 
 def test_a_child_that_no_signal_ends_holds_up_neither_the_loop_nor_the_interpreter() -> None:
     began_s = time.monotonic()
-    left = subprocess.run(
-        [sys.executable, "-c", UNKILLABLE], capture_output=True, text=True, check=True, timeout=120
-    )
+    left = subprocess.run([sys.executable, "-c", UNKILLABLE], capture_output=True, text=True, check=True, timeout=120)
     took_s = time.monotonic() - began_s
     os.kill(int(left.stdout), signal.SIGKILL)
     assert took_s < 30
     assert left.stderr == ""
 
 
-def test_an_interpreter_that_is_gone_is_a_command_that_failed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interpreter_that_is_gone_is_a_command_that_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "gone"))
     with pytest.raises(ChildFailed, match="`fsconsole devices` can't be started: No such file") as caught:
         asyncio.run(Children().run("devices", "--json"))

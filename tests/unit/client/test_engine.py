@@ -46,9 +46,7 @@ def service(tmp_path: Path, executor: FakeExecutor) -> EngineService:
     return EngineService(("engine",), unit, executor)
 
 
-def test_a_service_is_over_where_systemd_does_not_take_it_or_it_has_ended(
-    tmp_path: Path, programs: Path
-) -> None:
+def test_a_service_is_over_where_systemd_does_not_take_it_or_it_has_ended(tmp_path: Path, programs: Path) -> None:
     put(programs, "systemd-run", "echo no >&2; exit 1")
     starting = service(tmp_path, FakeExecutor({}))
     wait_until(starting.is_over, "the failure is seen")
@@ -59,9 +57,7 @@ def test_a_service_is_over_where_systemd_does_not_take_it_or_it_has_ended(
     assert "journalctl --unit=fsconsole-lives.service" in starting.silence
 
 
-def test_a_service_that_runs_has_not_failed_although_its_starter_has_ended(
-    tmp_path: Path, programs: Path
-) -> None:
+def test_a_service_that_runs_has_not_failed_although_its_starter_has_ended(tmp_path: Path, programs: Path) -> None:
     put(programs, "systemd-run", "exit 0")
     executor = FakeExecutor({ALIVE.argv: ALIVE})
     starting = service(tmp_path, executor)
@@ -73,9 +69,7 @@ def test_a_service_that_runs_has_not_failed_although_its_starter_has_ended(
     wait_until(is_asked_about, "systemd is asked")
 
 
-def test_a_service_that_is_given_up_is_killed_and_so_is_a_starter_that_hangs(
-    tmp_path: Path, programs: Path
-) -> None:
+def test_a_service_that_is_given_up_is_killed_and_so_is_a_starter_that_hangs(tmp_path: Path, programs: Path) -> None:
     put(programs, "systemd-run", "exec sleep 600")
     executor = FakeExecutor({KILLED.argv: KILLED})
     starting = service(tmp_path, executor)
@@ -194,12 +188,8 @@ def test_a_start_without_a_run_says_why(exit_code: int, words: str) -> None:
     assert words in str(not_started(done))
 
 
-@pytest.mark.parametrize(
-    ("told", "problem"), [('{"run": "a"}', "`folder`"), ('{"run": "../x", "folder": ""}', "../x")]
-)
-def test_an_answer_that_names_no_run_is_an_error_that_says_what_is_wrong_with_it(
-    told: str, problem: str
-) -> None:
+@pytest.mark.parametrize(("told", "problem"), [('{"run": "a"}', "`folder`"), ('{"run": "../x", "folder": ""}', "../x")])
+def test_an_answer_that_names_no_run_is_an_error_that_says_what_is_wrong_with_it(told: str, problem: str) -> None:
     done = Done(("run",), 0, told, "")
     assert started_run(done, "/runs") is None
     assert problem in str(not_started(done))

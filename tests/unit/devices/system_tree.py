@@ -47,9 +47,7 @@ class SystemTree:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
-    def add(
-        self, where: str, number: str, size_bytes: int, files: Mapping[str, str | bytes] | None = None
-    ) -> Path:
+    def add(self, where: str, number: str, size_bytes: int, files: Mapping[str, str | bytes] | None = None) -> Path:
         """Make a device at devices/WHERE, linked from class/block under its last part."""
         directory = self.sys / "devices" / where
         name = directory.name
@@ -92,9 +90,7 @@ class SystemTree:
     def partition(self, disk: str, name: str, number: str, size_bytes: int = GIB) -> Path:
         where = self._directory(disk).relative_to(self.sys / "devices") / name
         text = uevent(name, number, "partition") + "\nPARTN=1\nPARTUUID=B2D9A1C4-01"
-        return self.add(
-            str(where), number, size_bytes, {"partition": "1", "start": "2048", "ro": "0", "uevent": text}
-        )
+        return self.add(str(where), number, size_bytes, {"partition": "1", "start": "2048", "ro": "0", "uevent": text})
 
     def array(self, name: str, number: str, size_bytes: int, *members: str) -> None:
         self.add(

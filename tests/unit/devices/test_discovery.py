@@ -159,9 +159,7 @@ def test_mounts_are_matched_by_number_and_not_by_name(tree: SystemTree) -> None:
     tree.write_proc(
         "self/mountinfo", "30 1 8:0 / / rw - ext4 /dev/root rw\n31 1 8:0 /etc /bound rw - ext4 /dev/root rw\n"
     )
-    tree.write_proc(
-        "1/mountinfo", "30 1 8:0 / / rw - ext4 /dev/root rw\n40 1 8:0 / /host rw - ext4 /dev/sdq rw\n"
-    )
+    tree.write_proc("1/mountinfo", "30 1 8:0 / / rw - ext4 /dev/root rw\n40 1 8:0 / /host rw - ext4 /dev/sdq rw\n")
     assert tree.devices()["sda"].mounts == (
         MountUse("/", "ext4", "self"),
         MountUse("/host", "ext4", "init"),

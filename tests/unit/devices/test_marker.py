@@ -46,8 +46,7 @@ def test_what_fsconsole_would_not_have_written_is_no_mark() -> None:
 
 
 @given(
-    st.binary()
-    | st.recursive(st.none() | st.text() | st.integers(), st.lists).map(lambda v: json.dumps(v).encode())
+    st.binary() | st.recursive(st.none() | st.text() | st.integers(), st.lists).map(lambda v: json.dumps(v).encode())
 )
 def test_no_bytes_make_a_mark_fail(raw: bytes) -> None:
     assert parse_marker(raw).scratch_id == "" or b"id" in raw
@@ -70,9 +69,7 @@ def test_the_last_of_a_disk_a_gibibyte_or_a_twentieth_is_never_taken(tmp_path: P
         need_room(str(tmp_path), found.f_bavail * found.f_frsize - 4096)
 
 
-def test_a_long_purpose_is_cut_to_what_an_attribute_can_hold(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_purpose_is_cut_to_what_an_attribute_can_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[bytes] = []
     monkeypatch.setattr(os, "setxattr", lambda _fd, _name, value: written.append(value))
     with (tmp_path / "scratch").open("wb") as file:
@@ -80,9 +77,7 @@ def test_a_long_purpose_is_cut_to_what_an_attribute_can_hold(
     assert parse_marker(written[0]).purpose == "x" * 200
 
 
-def test_a_mark_that_cant_be_read_is_not_taken_for_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mark_that_cant_be_read_is_not_taken_for_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(_fd: int, _name: str) -> bytes:
         raise OSError(errno.EIO, "Input/output error")
 

@@ -157,7 +157,9 @@ def test_what_linux_6_1_printed_is_read_as_what_it_was() -> None:
 
 def test_no_arrays_is_an_empty_answer_and_words_in_a_bitmap_file_name_are_no_action() -> None:
     assert parse_mdstat((RECORDED / "empty.txt").read_text()) == parse_mdstat("") == ()
-    text = "md0 : active raid1 sdb[1] sda[0]\n      8 blocks [2/2] [UU]\n      bitmap: 0/1 pages, file: /resync=DELAYED\n"
+    text = (
+        "md0 : active raid1 sdb[1] sda[0]\n      8 blocks [2/2] [UU]\n      bitmap: 0/1 pages, file: /resync=DELAYED\n"
+    )
     assert parse_mdstat(text)[0].action == ""
 
 
@@ -177,9 +179,7 @@ UUID = "0123abcd-1111-2222-3333-0123456789ab"
 
 
 def superblock(magic: int = 0xA92B4EFC, version: int = 1) -> bytes:
-    return struct.pack(
-        "<IIII16s32s", magic, version, 0, 0, uuid.UUID(UUID).bytes, b"fsconsole:what-if"
-    ).ljust(4096)
+    return struct.pack("<IIII16s32s", magic, version, 0, 0, uuid.UUID(UUID).bytes, b"fsconsole:what-if").ljust(4096)
 
 
 def test_the_uuid_on_a_member_is_read_and_what_is_no_superblock_of_this_kind_has_none():

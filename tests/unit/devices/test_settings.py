@@ -145,9 +145,7 @@ def test_a_limit_in_per_cent_is_written_back_as_one(root: Path, kernel: Kernel) 
 
 @how(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(values=st.lists(st.integers(0, 4096).map(str), min_size=1, max_size=6))
-def test_settings_on_top_of_each_other_come_off_in_reverse(
-    root: Path, kernel: Kernel, values: list[str]
-) -> None:
+def test_settings_on_top_of_each_other_come_off_in_reverse(root: Path, kernel: Kernel, values: list[str]) -> None:
     put(root, READ_AHEAD, "128")
     taken = []
     for value in values:

@@ -210,7 +210,5 @@ def test_assembled_arrays_of_cells_that_were_begun_and_not_done_are_a_dead_engin
         md.uuids, md.arrays = {target.path: uuid, VDA: own_uuid, VDB: own_uuid}, held
         assert [array.name for array in arrays.arrays_left(state)] == found
         assert arrays.arrays_left(done) == ()
-    assert [*arrays.left_in_words(state, context, {VDB})] == [
-        f"its arrays can't be looked at: {VDB} does not answer"
-    ]
+    assert [*arrays.left_in_words(state, context, {VDB})] == [f"its arrays can't be looked at: {VDB} does not answer"]
     assert [*arrays.left_in_words(done, context, {VDB})] == []

@@ -46,9 +46,7 @@ CASES = {
 
 
 def test_time_without_progress_counts_while_somebody_waits_or_all_sleep() -> None:
-    assert {why: still(looks) for why, (looks, _) in CASES.items()} == {
-        why: s for why, (_, s) in CASES.items()
-    }
+    assert {why: still(looks) for why, (looks, _) in CASES.items()} == {why: s for why, (_, s) in CASES.items()}
 
     # A program that sleeps and works by turns is not taken for one that waits.
     assert max(still([(1, who, "load") for who in ((LOG,), (), (LOG,), (LOG,), ()) * 20])) < 5

@@ -87,9 +87,7 @@ def test_any_other_program_that_was_killed_in_the_step_is_named_if_the_step_fail
 
 def test_an_unmount_in_which_writes_were_lost_fails_though_umount_said_yes() -> None:
     work = Work("XFS (sdz): Unmounting Filesystem", "XFS (sdz): log I/O error -5")
-    with pytest.raises(
-        StepFailed, match=r"umount succeeded, but the kernel logged: XFS \(sdz\): log I/O error -5"
-    ):
+    with pytest.raises(StepFailed, match=r"umount succeeded, but the kernel logged: XFS \(sdz\): log I/O error -5"):
         life.unmount(work, ("umount", "/mnt"))  # type: ignore[arg-type]
     assert work.mounted_device is None
     # Errors of another disk are none of this filesystem.
@@ -311,9 +309,7 @@ def test_the_old_value_is_written_down_durably_before_the_new_one_is_set_and_com
     work = SettingsWork(FullJournal(root))
     settings.set_all(work, SETTINGS)
     taken = [
-        (seen, then, durable)
-        for seen, then, durable in work.journal.told
-        if isinstance(seen, events.SettingTaken)
+        (seen, then, durable) for seen, then, durable in work.journal.told if isinstance(seen, events.SettingTaken)
     ]
     assert [seen.name for seen, _, _ in taken] == ["read_ahead", "nr_requests", "scheduler", "nr_requests"]
     assert all(durable and then[seen.path] == seen.old for seen, then, durable in taken)

@@ -25,9 +25,7 @@ BIOS_BOOT = "21686148-6449-6e6f-744e-656564454649"
 
 def part(index: int, start: int = 0, **facts: object) -> Device:
     begin = start or index * GIB
-    return device(
-        f"sda{index}", minor=index, parent="sda", partition_start_bytes=begin, **{"size_bytes": GIB} | facts
-    )
+    return device(f"sda{index}", minor=index, parent="sda", partition_start_bytes=begin, **{"size_bytes": GIB} | facts)
 
 
 SDA1, SDA2, SDA3 = part(1), part(2), part(3)
@@ -42,9 +40,7 @@ def judged(of: Device, *others: Device, answer: str = "", code: int = 0) -> Evid
     """Return the evidence on a device of the system's disk; answer is what partx, or dmsetup, says."""
     graph = DeviceGraph({one.name: one for one in (*SYSTEM, of, *others)}.values())
     argv = ("dmsetup", "table", of.dm_name) if of.dm_name else ("partx", "--raw", "--noheadings", "--output", "START,SECTORS,FLAGS,TYPE", "/dev/sda")  # fmt: skip
-    executor = FakeExecutor(
-        {argv: CommandResult(argv, code, answer.encode(), b"", ResourceUsage(0, 0, 0, 0))}
-    )
+    executor = FakeExecutor({argv: CommandResult(argv, code, answer.encode(), b"", ResourceUsage(0, 0, 0, 0))})
     uses = tuple(use for use in holder_uses(graph))
     evidence = Evidence(of, relatives(of, graph), uses=uses, system_places=PLACES)
     return gate._told_apart(evidence, partial(bound_by, graph=graph, executor=executor))
@@ -157,9 +153,7 @@ def test_what_may_be_a_part_of_the_system_by_its_content_or_name_is_refused_and_
 def test_a_partition_of_a_loop_over_a_device_is_no_part_of_its_own_disk() -> None:
     loop = over(device("loop7", 7, 7), SDA)
     inner = device("loop7p1", 259, 1, parent="loop7", partition_start_bytes=MIB)
-    assert "system-disk" in checks(
-        find_hazards(judged(inner, loop, answer=f"2048 {inner.size_bytes // 512} 0x83"))
-    )
+    assert "system-disk" in checks(find_hazards(judged(inner, loop, answer=f"2048 {inner.size_bytes // 512} 0x83")))
 
 
 def test_of_the_systems_disk_only_the_target_and_a_file_are_locked_and_of_others_all() -> None:

@@ -10,9 +10,7 @@ from fsconsole.catalog.loader import load_catalog
 from fsconsole.devices.fingerprint import NOT_COUNTED, changes
 from fsconsole.model.device import Fingerprint, Identity, PlacedSignature, Signature, Usage
 
-EXT4 = PlacedSignature(
-    0, Signature("ext4", Usage.FILESYSTEM, 0x438, uuid="8f3c"), ("last write 17", "mount count 2")
-)
+EXT4 = PlacedSignature(0, Signature("ext4", Usage.FILESYSTEM, 0x438, uuid="8f3c"), ("last write 17", "mount count 2"))
 SWAP = PlacedSignature(2**20, Signature("swap", Usage.OTHER, 4086, label="spare"))
 KNOWN = Fingerprint(
     Identity("sdb", "boot 1", 2064, 2**30, diskseq=9, wwn="0x5000"),
@@ -76,9 +74,7 @@ def test_a_disk_without_anything_that_lasts_is_not_known_again_after_a_reboot() 
 
 
 def test_what_went_past_a_partition_is_not_compared_where_its_disk_was_too_busy_at_one_of_two_looks() -> None:
-    quiet, busy = (
-        replace(KNOWN, written=("300", "32", *beside)) for beside in (("100", "0"), (NOT_COUNTED,))
-    )
+    quiet, busy = (replace(KNOWN, written=("300", "32", *beside)) for beside in (("100", "0"), (NOT_COUNTED,)))
     assert changes(quiet, busy) == changes(busy, quiet) == ()
 
 

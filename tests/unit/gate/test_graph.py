@@ -99,17 +99,11 @@ def test_only_loops_over_files_stand_on_files() -> None:
     part = device("loop1p1", 259, 1, parent="loop1")
     upper = over(LOOP2, SDB)
     graph = DeviceGraph((SDA, SDA1, SDB, SDB1, LOOP0, LOOP1, part, upper, MD0, LV))
-    assert [graph.stands_on_files(d) for d in (LOOP0, part, upper, SDB, SDB1, LV)] == [True, True] + [
-        False
-    ] * 4
+    assert [graph.stands_on_files(d) for d in (LOOP0, part, upper, SDB, SDB1, LV)] == [True, True] + [False] * 4
 
 
-def listed(
-    name: str, kind: DeviceKind = DeviceKind.DISK, parent: str = "", lower: tuple[str, ...] = ()
-) -> Device:
-    return Device(
-        name=name, path=f"/dev/{name}", kind=kind, major=8, minor=0, size_bytes=1, parent=parent, lower=lower
-    )
+def listed(name: str, kind: DeviceKind = DeviceKind.DISK, parent: str = "", lower: tuple[str, ...] = ()) -> Device:
+    return Device(name=name, path=f"/dev/{name}", kind=kind, major=8, minor=0, size_bytes=1, parent=parent, lower=lower)
 
 
 MACHINE = (
@@ -171,9 +165,6 @@ def test_any_names_can_be_ordered(names: list[str]) -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.lists(st.integers(0, 9), max_size=3)), max_size=10))
 def test_every_device_has_exactly_one_row(edges: list[tuple[int, list[int]]]) -> None:
-    devices = {
-        f"dm-{n}": listed(f"dm-{n}", DeviceKind.DM, lower=tuple(f"dm-{m}" for m in lower))
-        for n, lower in edges
-    }
+    devices = {f"dm-{n}": listed(f"dm-{n}", DeviceKind.DM, lower=tuple(f"dm-{m}" for m in lower)) for n, lower in edges}
     rows = [row.device.name for row in tree_rows(tuple(devices.values()))]
     assert sorted(rows) == sorted(devices)

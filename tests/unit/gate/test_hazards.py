@@ -173,9 +173,7 @@ def test_a_resync_can_be_waited_for_and_a_mount_can_not() -> None:
     assert not find_hazards(evidence(uses=(use(UseKind.MOUNT, SDB),)))[0].waits
 
 
-def test_copies_of_a_signature_are_one_hazard_two_filesystems_are_two_and_a_partitions_is_told_of_it() -> (
-    None
-):
+def test_copies_of_a_signature_are_one_hazard_two_filesystems_are_two_and_a_partitions_is_told_of_it() -> None:
     backup, other = found(SDB, signature(at=4096)), found(SDB, signature(uuid=OTHER_UUID))
     assert len(find_hazards(evidence(signatures=(found(), backup, other)))) == 2
     asked = evidence(SDB, signatures=(found(SDB1),))

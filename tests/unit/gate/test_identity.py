@@ -51,9 +51,7 @@ def test_the_table_of_a_volume_belongs_to_its_identity() -> None:
     volume = device("dm-0", 253, 0, dm_name="vg-srv", dm_uuid="LVM-x")
 
     def answering(code: int) -> FakeExecutor:
-        return FakeExecutor(
-            {TABLE: CommandResult(TABLE, code, b"0 8 linear 8:1 0\n", b"", ResourceUsage(0, 0, 0, 0))}
-        )
+        return FakeExecutor({TABLE: CommandResult(TABLE, code, b"0 8 linear 8:1 0\n", b"", ResourceUsage(0, 0, 0, 0))})
 
     assert read_identity(volume, answering(0)).dm_table == "0 8 linear 8:1 0"
     with pytest.raises(ToolFailed):

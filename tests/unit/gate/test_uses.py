@@ -145,7 +145,9 @@ def test_a_loop_whose_file_is_exported_is_in_use_and_what_is_not_to_be_found_is_
 
 def test_a_device_that_lio_serves_as_a_file_is_told_though_nobody_named_it_to_udev(tmp_path: Path) -> None:
     served(tmp_path / "sys", "kernel/config/target/core/fileio_0/disk/udev_path", "")
-    said = f"Status: ACTIVATED\n        TCM FILEIO ID: 0        File: {DISK_HERE}  Size: 33554432  Mode: O_DSYNC Async: 0"
+    said = (
+        f"Status: ACTIVATED\n        TCM FILEIO ID: 0        File: {DISK_HERE}  Size: 33554432  Mode: O_DSYNC Async: 0"
+    )
     (tmp_path / "sys/kernel/config/target/core/fileio_0/disk/info").write_text(said)
     with pytest.raises(LookupError, match=f"{DISK_HERE} is exported"):
         list(export_uses((), str(tmp_path / "sys")))

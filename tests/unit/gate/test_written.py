@@ -50,9 +50,7 @@ def test_where_nobody_counts_that_is_told_rather_than_a_figure(block: Path) -> N
         assert marks(device, block) == (NOT_COUNTED,)
 
 
-def test_a_disk_that_never_holds_still_has_no_mark_of_its_own(
-    block: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_never_holds_still_has_no_mark_of_its_own(block: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     counts = iter(range(10_000))
 
     def sectors(_block: str, name: str) -> tuple[int, ...]:

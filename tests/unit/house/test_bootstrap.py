@@ -105,9 +105,7 @@ def checkout(tmp_path: Path) -> Checkout:
     return made
 
 
-def test_words_and_exit_code_are_fsconsoles_where_the_caller_stands_and_its_own_words_stay_out(
-    checkout, tmp_path
-):
+def test_words_and_exit_code_are_fsconsoles_where_the_caller_stands_and_its_own_words_stay_out(checkout, tmp_path):
     done = checkout.run("plan", "two words", "", "*", cwd=tmp_path)
     assert done.stdout.splitlines() == [str(tmp_path), "<plan>", "<two words>", "<>", "<*>"]
     assert "bootstrap: making" in done.stderr
@@ -118,9 +116,7 @@ def test_words_and_exit_code_are_fsconsoles_where_the_caller_stands_and_its_own_
     assert (checkout.installs, done.stderr, done.stdout.splitlines()[1:]) == (2, "", [])
 
 
-def test_it_works_through_a_symbolic_link_and_a_checkout_that_moved_gets_a_new_environment(
-    checkout, tmp_path
-):
+def test_it_works_through_a_symbolic_link_and_a_checkout_that_moved_gets_a_new_environment(checkout, tmp_path):
     link = tmp_path / "link"
     link.symlink_to(checkout.root / "bootstrap")
     checkout.run("demo", script=link)

@@ -31,9 +31,7 @@ def test_lines_that_moved_are_found_by_function_and_in_two_places_they_are_refus
     house.mkdir()
     moved = "class Gate:\n    def wait(self) -> None:\n        while True:\n            act(\n                1, 2)\n"
     (house / "new.py").write_text("import os\n\n\ndef other() -> None:\n    act(1, 2)\n\n\n" + moved)
-    mutant = Mutant(
-        "gate-1", "left out", "fsconsole/old.py", "Gate.wait", "act(1, 2)", "pass", ("tests/x.py",)
-    )
+    mutant = Mutant("gate-1", "left out", "fsconsole/old.py", "Gate.wait", "act(1, 2)", "pass", ("tests/x.py",))
     spread = replace(mutant, before="act( 1, 2)")
     with pytest.raises(NotFoundOnceError, match="stand in 0 places"):
         place_of(mutant, tmp_path)

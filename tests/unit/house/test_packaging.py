@@ -56,9 +56,7 @@ def test_an_installed_wheel_finds_its_plans_and_its_catalog(wheel, tmp_path):
         "print(*fsconsole.plan.read.list_configs())\n"
         "print(*fsconsole.catalog.loader.load_catalog().names)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", code], cwd=tmp_path, check=True, capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-I", "-c", code], cwd=tmp_path, check=True, capture_output=True, text=True)
     where, configs, filesystems = done.stdout.splitlines()
     assert where.startswith(str(target))
     assert f"{target}/fsconsole/configs/demo.toml" in configs.split()

@@ -79,9 +79,7 @@ def test_the_bits_of_fsck_are_read() -> None:
 
 
 @given(st.sampled_from(["ext4", "xfs", "btrfs", "jfs"]), st.integers(-64, 255), st.text())
-def test_a_signal_says_nothing_and_no_exit_code_but_0_is_clean(
-    filesystem: str, exit_code: int, output: str
-) -> None:
+def test_a_signal_says_nothing_and_no_exit_code_but_0_is_clean(filesystem: str, exit_code: int, output: str) -> None:
     verdict = checks.verdict_of(filesystem, exit_code, output)
     assert exit_code >= 0 or verdict is checks.CheckVerdict.FAILED
     assert exit_code == 0 or verdict is not checks.CheckVerdict.CLEAN
@@ -202,10 +200,7 @@ def test_the_kernels_own_words_for_a_refused_mount_are_found_among_others() -> N
     others = ["usb 1-1: new high-speed USB device", "XFS (dm-1): Ending clean mount", *routine]
     found = [(filesystem, checks.refusal_words(filesystem, [*others, line])) for filesystem, line in refusals]
     assert found == [(filesystem, (line,)) for filesystem, line in refusals]
-    assert (
-        checks.refusal_words("ext4", ["XFS (loop3): Unmounting Filesystem", "BTRFS error (device sdb): x"])
-        == ()
-    )
+    assert checks.refusal_words("ext4", ["XFS (loop3): Unmounting Filesystem", "BTRFS error (device sdb): x"]) == ()
 
 
 def test_of_everybodys_log_the_lines_about_a_mount_are_kept() -> None:
@@ -222,9 +217,7 @@ def test_of_everybodys_log_the_lines_about_a_mount_are_kept() -> None:
         ("EXT4-fs: Ignoring removed nobh option", "noatime"): False,
         ("xfs: Deprecated parameter 'attr2'", "attr2"): True,
     }
-    assert {
-        (line, words): checks.words_about([line], "loop5", words) == (line,) for line, words in kept
-    } == kept
+    assert {(line, words): checks.words_about([line], "loop5", words) == (line,) for line, words in kept} == kept
 
 
 def test_lines_lose_the_device_and_what_only_follows_from_another() -> None:
@@ -233,9 +226,7 @@ def test_lines_lose_the_device_and_what_only_follows_from_another() -> None:
         "BTRFS error (device loop5): superblock contains fatal errors",
         "BTRFS error (device loop5 state C): open_ctree failed: -22",
     )
-    assert checks.without_device(said) == (
-        "BTRFS error: sectorsize 65536 not yet supported for page size 4096",
-    )
+    assert checks.without_device(said) == ("BTRFS error: sectorsize 65536 not yet supported for page size 4096",)
     assert checks.without_device(said[2:]) == ("BTRFS error: open_ctree failed: -22",)
     assert checks.without_device(["XFS (loop5): x", "XFS (loop5): x"]) == ("XFS: x",)
     incompatible = "EXT4-fs: Mount option(s) incompatible with ext3"
@@ -246,9 +237,7 @@ GLOBAL = (
     "Out of memory: Killed process 412 (xfs_repair) total-vm:912342kB, anon-rss:800100kB, file-rss:0kB, "
     "shmem-rss:0kB, UID:0 pgtables:1700kB oom_score_adj:0"
 )
-OF_A_CGROUP = (
-    "Memory cgroup out of memory: Killed process 77 (python3) total-vm:1kB, anon-rss:1kB, UID:0 pgtables:1kB"
-)
+OF_A_CGROUP = "Memory cgroup out of memory: Killed process 77 (python3) total-vm:1kB, anon-rss:1kB, UID:0 pgtables:1kB"
 OLD = "Out of memory: Kill process 5 (py(t)hon) score 9 or sacrifice child"
 
 

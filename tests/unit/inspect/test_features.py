@@ -84,9 +84,7 @@ def test_the_flags_of_btrfs_are_read_and_nothing_else_in_brackets() -> None:
 
 def test_two_equal_mkfs_have_equal_features() -> None:
     first = text("dumpe2fs-1.47.0-ext4")
-    second = first.replace("Filesystem UUID:          ", "Filesystem UUID:          f").replace(
-        "Nov 21", "Nov 22"
-    )
+    second = first.replace("Filesystem UUID:          ", "Filesystem UUID:          f").replace("Nov 21", "Nov 22")
     assert first != second
     assert parse_mkfs_features("ext4", first) == parse_mkfs_features("ext4", second)
 

@@ -22,16 +22,12 @@ WRITEBACK = Variant("ext4, writeback", "ext4", ("-O", "^64bit"), ("data=writebac
 def make_request() -> RequestMaker:
     def make(cells: int = 3, **changes: str) -> RunRequest:
         unavailable = {2: "the kernel has no such filesystem"}
-        planned = [
-            build.cell(index, WRITEBACK, unavailable=unavailable.get(index, "")) for index in range(cells)
-        ]
+        planned = [build.cell(index, WRITEBACK, unavailable=unavailable.get(index, "")) for index in range(cells)]
         planned[0] = replace(planned[0], setting=Setting((("read_ahead", "128KiB"),)))
         planned[1] = replace(planned[1], array=ArraySpec("raid5", 65536))
         identity = Identity("loop7", "b0071d", 7 * 256 + 9, 2**31, diskseq=2**63 + 1)
         hazard = Hazard("signature", Verdict.ASKED, "/dev/loop7", "holds ext4 'a\udcff'", "")
-        target = Target(
-            "/dev/loop7", Fingerprint(identity, (), (), "ab" * 32, ("8", "0")), (hazard,), "k7qf-22aa"
-        )
+        target = Target("/dev/loop7", Fingerprint(identity, (), (), "ab" * 32, ("8", "0")), (hazard,), "k7qf-22aa")
         request = build.request(planned, title="ext4 \x1b[31m[/red]")
         return replace(request, run_id=changes.get("run_id", make_run_id()), targets=(target,))
 

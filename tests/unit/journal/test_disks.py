@@ -146,9 +146,7 @@ def test_a_frozen_disk_stalls_no_sample(disk, make_request) -> None:
 
 
 @pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
-def test_what_was_reported_survives_the_loss_of_power(
-    loop_device, mounted, make_request, filesystem: str
-) -> None:
+def test_what_was_reported_survives_the_loss_of_power(loop_device, mounted, make_request, filesystem: str) -> None:
     device = loop_device(320 * 2**20)
     subprocess.run([f"mkfs.{filesystem}", "-q", device], check=True)
     before = mounted(device)

@@ -135,9 +135,7 @@ def test_a_cell_that_was_left_behind_becomes_unknown(new) -> None:
 
 
 def test_a_cell_begun_again_starts_afresh(new) -> None:
-    once = fold(
-        new, batch(RUN_STARTED, CellStarted(0, 1), mkfs_started(), mkfs_finished(), RunInterrupted(""))
-    )
+    once = fold(new, batch(RUN_STARTED, CellStarted(0, 1), mkfs_started(), mkfs_finished(), RunInterrupted("")))
     again = fold(once, batch(replace(RUN_STARTED, attempt=2), CellStarted(0, 2)))
     assert (again.cells[0].attempt, again.cells[0].steps) == (2, ())
     assert again.cells[0].status is CellStatus.RUNNING
@@ -201,9 +199,7 @@ PATH, OTHER = "/sys/block/sdx/queue/read_ahead_kb", "/proc/sys/vm/dirty_bytes"
 Seen = SettingTaken | SettingSeen | SettingReturned
 
 
-def taken(
-    path: str = PATH, *, new: str = "2048", step: int = 1, cell: int = 0, attempt: int = 1
-) -> SettingTaken:
+def taken(path: str = PATH, *, new: str = "2048", step: int = 1, cell: int = 0, attempt: int = 1) -> SettingTaken:
     return SettingTaken(cell, attempt, step, "read_ahead", path, new, path, "128")
 
 

@@ -87,9 +87,7 @@ def test_sqlite_would_delete_it(folder: RunFolder, victim: Path) -> None:
     assert not victim.exists()
 
 
-def test_neither_reading_nor_writing_deletes_a_file_that_a_journal_names(
-    folder: RunFolder, victim: Path
-) -> None:
+def test_neither_reading_nor_writing_deletes_a_file_that_a_journal_names(folder: RunFolder, victim: Path) -> None:
     half_done(folder, victim)
     with pytest.raises(JournalUnusable, match=f"{folder.journal} .*names another file"):
         written(folder)

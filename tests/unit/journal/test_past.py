@@ -82,8 +82,7 @@ BELOW = replace(TARGET, name="vda", role=Role.BELOW, above="sdb", write_bytes_s=
 def samples() -> list[Sample]:
     devices = ((), (TARGET, BELOW), (TARGET, BELOW, replace(TARGET, name="sdc")))
     return [
-        replace(build.sample(at * 10**9), devices=devices[at % 3], cell=None if at % 5 == 0 else at)
-        for at in range(11)
+        replace(build.sample(at * 10**9), devices=devices[at % 3], cell=None if at % 5 == 0 else at) for at in range(11)
     ]
 
 
@@ -169,9 +168,7 @@ def test_only_the_last_two_cells_are_gathered(folder: RunFolder) -> None:
 
 def test_an_earlier_attempt_of_a_cell_is_left_out(folder: RunFolder) -> None:
     write_samples(folder, [sample(number * SECOND_NS, 0, number + 1) for number in range(10)])
-    assert [point.monotonic_ns for point in past(folder, 6 * SECOND_NS)] == [
-        n * SECOND_NS for n in range(6, 10)
-    ]
+    assert [point.monotonic_ns for point in past(folder, 6 * SECOND_NS)] == [n * SECOND_NS for n in range(6, 10)]
 
 
 def test_what_was_before_the_boot_is_left_out(folder: RunFolder) -> None:

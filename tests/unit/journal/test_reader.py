@@ -223,9 +223,7 @@ def test_who_may_not_write_reads_while_the_writer_lives_and_after_its_end(shared
 
 
 @pytest.mark.root
-def test_who_may_not_write_reads_what_a_killed_writer_left_but_for_a_run_without_its_index(
-    shared, as_nobody
-) -> None:
+def test_who_may_not_write_reads_what_a_killed_writer_left_but_for_a_run_without_its_index(shared, as_nobody) -> None:
     write_and_be_killed(shared)
     assert os.path.getsize(shared.journal + "-wal") > 0
     assert len(as_nobody(shared).entries) == 1

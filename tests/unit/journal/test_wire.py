@@ -110,9 +110,7 @@ LEAF = {"name": "a", "size_bytes": 1, "share": 0.5, "colour": "red"}
         ({"__class__": "os.system"}, "", "unknown field `__class__`"),
     ],
 )
-def test_each_wrong_value_is_named_with_its_place(
-    changes: dict[str, object], where: str, problem: str
-) -> None:
+def test_each_wrong_value_is_named_with_its_place(changes: dict[str, object], where: str, problem: str) -> None:
     with pytest.raises(Mismatch, match=problem) as caught:
         decode(Leaf, json.dumps(LEAF | changes))
     assert caught.value.where == where

@@ -25,9 +25,7 @@ def test_without_programs_the_lab_is_left_out_with_a_count(tmp_path: Path, proce
 
 @pytest.mark.skipif(bool(why_no_machine()), reason="without any machine all are left out for one reason")
 @pytest.mark.parametrize(("folder", "kernel"), [("arrays", "uml"), ("newer", "newer-kernel")])
-def test_without_its_kernel_a_group_is_left_out_with_a_count(
-    tmp_path: Path, folder: str, kernel: str
-) -> None:
+def test_without_its_kernel_a_group_is_left_out_with_a_count(tmp_path: Path, folder: str, kernel: str) -> None:
     words = ("-n0", "-p", "tests.unit.lab.missing_kernels", f"tests/lab/inside/{folder}")
     assert f"no kernel in /nowhere/{kernel}" in left_out(tmp_path, *words, environment={ENVIRONMENT: "1"})
 

@@ -79,9 +79,7 @@ def mark_another(line: Line) -> None:
     line["state"]["cells"][2]["status"] = "unknown"
 
 
-@pytest.mark.parametrize(
-    "lose", [forget_the_cell, forget_a_figure, forget_an_output, call_it_running, mark_another]
-)
+@pytest.mark.parametrize("lose", [forget_the_cell, forget_a_figure, forget_an_output, call_it_running, mark_another])
 def test_whatever_is_lost_or_unmarked_is_found_out(story: Story, lose: Callable[[Line], None]) -> None:
     line = left()
     lose(line)

@@ -23,9 +23,7 @@ class Guest:
         self.reports = reports
         self.commands: list[tuple[str, ...]] = []
 
-    def start(
-        self, folder: Path, disks: object, command: tuple[str, ...], checkout: Path, kernel: Path
-    ) -> Guest:
+    def start(self, folder: Path, disks: object, command: tuple[str, ...], checkout: Path, kernel: Path) -> Guest:
         self.commands.append(command)
         return self
 

@@ -177,8 +177,7 @@ def test_each_key_says_in_a_line_what_it_is_and_why_others_lack_it() -> None:
 
 
 DISKS = tuple(
-    TargetSpec(f"/dev/sd{letter}", GIB, disk=f"sd{letter}", queues=(QueueSpec(f"sd{letter}"),))
-    for letter in "abcd"
+    TargetSpec(f"/dev/sd{letter}", GIB, disk=f"sd{letter}", queues=(QueueSpec(f"sd{letter}"),)) for letter in "abcd"
 )
 
 
@@ -225,9 +224,7 @@ def test_a_cells_steps_name_no_device_but_its_targets_and_are_the_same_when_made
         words = {word for step in cell.steps for argv in step.commands for word in argv}
         nodes = {word for word in words if word.startswith("/dev/")}
         assert nodes == {ARRAY_PATH, *(disk.path for disk in DISKS)}
-        assert (
-            expand.rebuilt_steps(cell, DISKS, expand.filesystem_of(cell, load_catalog()), "run") == cell.steps
-        )
+        assert expand.rebuilt_steps(cell, DISKS, expand.filesystem_of(cell, load_catalog()), "run") == cell.steps
 
 
 def test_knobs_are_written_before_the_settings_of_the_cell():
@@ -319,9 +316,7 @@ md0 : active raid5 sdd1[4](S) sdc1[3](J) sdb1[1] sda1[0] sde1[2]
 """
 (RAID5,) = parse_mdstat(MDSTAT)
 SDA = Device("sda", "/dev/sda", DeviceKind.DISK, 8, 0, 2000 * MIB, physical_sector_bytes=4096)
-MEMBER = Device(
-    "sda1", "/dev/sda1", DeviceKind.PARTITION, 8, 1, 600 * MIB, parent="sda", partition_start_bytes=MIB
-)
+MEMBER = Device("sda1", "/dev/sda1", DeviceKind.PARTITION, 8, 1, 600 * MIB, parent="sda", partition_start_bytes=MIB)
 MD0 = Device(
     "md0", "/dev/md0", DeviceKind.MD, 9, 0, RAID5.size_bytes, lower=("sda1",), md=RAID5,
     minimum_io_bytes=64 * KIB, optimal_io_bytes=128 * KIB,
@@ -397,6 +392,4 @@ def test_a_partition_of_an_array_is_cautioned_about_where_it_begins() -> None:
     assert stripes_of(part, (striped, part)).cautions == ()
     member = replace(MEMBER, partition_start_bytes=63 * 512)
     told = stripes_of(MD0, (SDA, member, MD0))
-    assert told.cautions == (
-        "/dev/sda1 begins at byte 32256, no multiple of 4096: each block lies on two sectors",
-    )
+    assert told.cautions == ("/dev/sda1 begins at byte 32256, no multiple of 4096: each block lies on two sectors",)

@@ -171,10 +171,7 @@ def test_the_gate_is_told_how_large_a_device_must_and_may_be() -> None:
     catalog = load_catalog()
     plan = parse("schema = 1\n" + TWO + WORKLOAD)
     assert expand.size_bounds(plan, catalog) == (8 * MIB, 2**63 - 1)
-    assert (
-        expand.size_bounds(parse("schema = 1\n" + TWO + WORKLOAD.replace('"1MiB"', '"1GiB"')), catalog)[0]
-        == 4 * GIB
-    )
+    assert expand.size_bounds(parse("schema = 1\n" + TWO + WORKLOAD.replace('"1MiB"', '"1GiB"')), catalog)[0] == 4 * GIB
     fitted = parse("schema = 1\nscale = 'fit'\n" + TWO + WORKLOAD.replace('"1MiB"', '"1GiB"'))
     assert expand.size_bounds(fitted, catalog)[0] == 8 * MIB
 

@@ -149,9 +149,7 @@ def test_a_device_is_equalised_by_exactly_these_commands() -> None:
         for how, words in expected.items():
             found = commands(f"equalise = '{how}'\n" + SMALLEST, StepKind.EQUALISE, scratch)
             assert found == ((*words, "/dev/loop3"),), (how, keeps_blocks)
-        assert "equalise" not in [
-            step.kind.value for step in steps("equalise = 'none'\n" + SMALLEST, scratch)
-        ]
+        assert "equalise" not in [step.kind.value for step in steps("equalise = 'none'\n" + SMALLEST, scratch)]
     for how, argv in [
         ("discard", ("blkdiscard", "-f", "/dev/loop7")),
         ("zero", ("blkdiscard", "-z", "-f", "/dev/loop7")),
@@ -252,8 +250,7 @@ def test_every_setting_and_number_of_threads_has_its_raw_row() -> None:
         )
         cells = build(text).cells
         places = {
-            raw: {(c.setting, c.workloads, c.repeat) for c in cells if c.variant.is_raw is raw}
-            for raw in (True, False)
+            raw: {(c.setting, c.workloads, c.repeat) for c in cells if c.variant.is_raw is raw} for raw in (True, False)
         }
         assert places[True] == places[False]
         assert len(places[True]) == 4 * repeats

@@ -82,9 +82,7 @@ AT_ONCE = {"limit_bytes": 4096, "duration_s": 90.5, "end": End.AT_ONCE}
 LIMITS = st.sampled_from([{}, {"limit_bytes": 10 * 2**30 + 1}, {"duration_s": 0.1}, AT_ONCE])
 SIZES = st.one_of(
     st.integers(2**20, keys.MAX_FILE_SIZE_BYTES).map(lambda size: (size, 0)),
-    st.lists(st.integers(2**20, 2**40), min_size=2, max_size=2, unique=True).map(
-        lambda two: tuple(sorted(two))
-    ),
+    st.lists(st.integers(2**20, 2**40), min_size=2, max_size=2, unique=True).map(lambda two: tuple(sorted(two))),
 )
 CONTENTS = st.one_of(
     st.sampled_from([(DataKind.RANDOM, 0.0), (DataKind.ZERO, 0.0)]),
@@ -153,9 +151,9 @@ PLANS = st.builds(
     scale=SCALES,
     equalise=st.sampled_from(Equalise),
     raw=st.booleans(),
-    settings=st.lists(
-        SETTINGS.map(lambda pair: (pair[0], (pair[1],))), max_size=2, unique_by=lambda pair: pair[0]
-    ).map(tuple),
+    settings=st.lists(SETTINGS.map(lambda pair: (pair[0], (pair[1],))), max_size=2, unique_by=lambda pair: pair[0]).map(
+        tuple
+    ),
     arrays=st.lists(AXES, max_size=1).map(tuple),
     after=st.builds(After, st.booleans(), st.booleans(), st.sampled_from(DeleteWith)),
 )

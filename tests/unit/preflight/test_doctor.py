@@ -36,9 +36,7 @@ DATA = Path(__file__).parents[2] / "data"
 FSCONSOLE = Path(sys.executable).with_name("fsconsole")
 
 XFS = FilesystemSupport("xfs", Driver.MODULE, (Tool("mkfs.xfs", "xfsprogs", "/usr/sbin/mkfs.xfs", "6.1.0"),))
-BTRFS = FilesystemSupport(
-    "btrfs", Driver.LOADED, (Tool("mkfs.btrfs", "btrfs-progs", "/usr/bin/mkfs.btrfs", "6.2"),)
-)
+BTRFS = FilesystemSupport("btrfs", Driver.LOADED, (Tool("mkfs.btrfs", "btrfs-progs", "/usr/bin/mkfs.btrfs", "6.2"),))
 WORKS, FAILS = "", "Operation not permitted"
 GOOD = MachineFacts(
     is_root=True,

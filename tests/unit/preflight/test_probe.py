@@ -33,9 +33,7 @@ from fsconsole.system.run import RealExecutor
 WHERE = Where("the catalog", "option")
 NOW = Versions("6.18.44 #1 SMP", "mke2fs 1.47.0 (5-Feb-2023)", "0123abcd")
 REFUSED = Answer("ext4", Scope.MOUNT, "data", "journal", Verdict.REFUSED, "EXT4-fs: no", "")
-FOUND = Findings(
-    "ext4", NOW, "ext4", "", (REFUSED, Answer("ext4", Scope.MKFS, "flex_bg", "on", Verdict.TAKEN))
-)
+FOUND = Findings("ext4", NOW, "ext4", "", (REFUSED, Answer("ext4", Scope.MKFS, "flex_bg", "on", Verdict.TAKEN)))
 PLAN = """
 schema = 1
 [[filesystem]]

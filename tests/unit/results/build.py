@@ -100,9 +100,7 @@ def finished_steps(
         )
         word = verdict if step.kind is StepKind.CHECK else ""
         steps.append(
-            StepState(
-                number, step.kind, step.title, number * SECOND_NS, Outcome.DONE, 1.0, "", word, (), measured
-            )
+            StepState(number, step.kind, step.title, number * SECOND_NS, Outcome.DONE, 1.0, "", word, (), measured)
         )
     return tuple(steps)
 
@@ -128,9 +126,7 @@ def failed(index: int, reason: str = "mkfs: mkfs.xfs failed with exit code 1: no
     return CellState(index, CellStatus.FAILED, 1, reason, steps)
 
 
-def running(
-    index: int, kind: StepKind = StepKind.DRAIN, *, status: CellStatus = CellStatus.RUNNING
-) -> CellState:
+def running(index: int, kind: StepKind = StepKind.DRAIN, *, status: CellStatus = CellStatus.RUNNING) -> CellState:
     """A cell in the midst of a step: all steps before it are finished, without figures."""
     number = next(number for number, step in enumerate(STEPS) if step.kind is kind)
     before = finished_steps({}, kinds=STEPS[:number])
@@ -138,15 +134,11 @@ def running(
     return CellState(index, status, 1, "", (*before, now))
 
 
-def warning(
-    index: int | None, kind: WarningKind = WarningKind.SHORT, reason: str = "it took 3.1 s"
-) -> WarningRaised:
+def warning(index: int | None, kind: WarningKind = WarningKind.SHORT, reason: str = "it took 3.1 s") -> WarningRaised:
     return WarningRaised(index, 1, kind, reason, "Write more before you compare variants that are close.")
 
 
-def request(
-    cells: Sequence[Cell], *, title: str = "four filesystems", notes: tuple[str, ...] = ()
-) -> RunRequest:
+def request(cells: Sequence[Cell], *, title: str = "four filesystems", notes: tuple[str, ...] = ()) -> RunRequest:
     identity = Identity("loop7", "boot", 1799, 2 * GIB, scratch_id="scratch-1")
     plan = Plan(
         title=title,

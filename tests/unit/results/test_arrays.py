@@ -57,9 +57,7 @@ def test_an_array_is_told_in_words() -> None:
 
 def test_a_cell_is_named_with_its_level_chunk_and_assume_clean_and_whatever_else_tells_arrays_apart() -> None:
     assert names(on_array(0, RAID5)) == ["raid5 64KiB, assume-clean"]
-    bitmaps = [
-        on_array(number, replace(RAID5, bitmap=kind)) for number, kind in enumerate(("none", "internal"))
-    ]
+    bitmaps = [on_array(number, replace(RAID5, bitmap=kind)) for number, kind in enumerate(("none", "internal"))]
     assert names(*bitmaps) == [f"raid5 64KiB, bitmap {kind}, assume-clean" for kind in ("none", "internal")]
     members = [on_array(0, ArraySpec("raid5"), count=3), on_array(1, ArraySpec("raid5"), count=4)]
     assert names(*members) == ["raid5, 3 members", "raid5, 4 members"]

@@ -54,9 +54,7 @@ def test_every_cell_is_a_line_in_plan_order_below_the_head() -> None:
 def test_figures_read_back_as_the_same_numbers(factors: list[float]) -> None:
     cells = [build.cell(i, repeat=i + 1) for i in range(len(factors))]
     factors = [min(factor, 1e200) for factor in factors]
-    state = build.run(
-        cells, [build.done(i, factors={Metric.DURABLE: factor}) for i, factor in enumerate(factors)]
-    )
+    state = build.run(cells, [build.done(i, factors={Metric.DURABLE: factor}) for i, factor in enumerate(factors)])
     read = [float(line[_csv_head(Metric.DURABLE)]) for line in _lines_of(state)]
     assert read == [cell.value(Metric.DURABLE) for cell in state.cells]
 

@@ -98,9 +98,7 @@ def test_what_a_check_costs_is_a_range_and_is_not_told_below_a_tenth_full_or_of_
         Metric.USABLE: 100.0 * GIB, Metric.USED: 10.0 * GIB, Metric.INODES: 2e6, Metric.CHECK: 7.0,
         Metric.CHECK_EMPTY: 2.0, Metric.CHECK_RSS: 3.0 * GIB, Metric.CHECK_EMPTY_RSS: 0.5 * GIB,
     }  # fmt: skip
-    said = (
-        "  ext4 data=ordered: check, est.: 0.5 to 0.7 s and 256.0 MiB to 307.2 MiB per GiB used, or 2.50 to"
-    )
+    said = "  ext4 data=ordered: check, est.: 0.5 to 0.7 s and 256.0 MiB to 307.2 MiB per GiB used, or 2.50 to"
     of_inodes = " 3.50 s and 1.2 GiB to\n  1.5 GiB per million inodes\n"
     for changed, verdict, is_told in (
         ({}, "clean", True),
@@ -109,15 +107,12 @@ def test_what_a_check_costs_is_a_range_and_is_not_told_below_a_tenth_full_or_of_
         ({Metric.CHECK_EMPTY: 0.0, Metric.CHECK_EMPTY_RSS: 0.0}, "clean", False),
     ):
         steps = build.finished_steps({**full, **changed}, verdict=verdict)
-        text = _text(
-            build.run([build.cell(0)], [CellState(0, CellStatus.DONE, 1, "", steps)]), 120, explain=True
-        )
+        text = _text(build.run([build.cell(0)], [CellState(0, CellStatus.DONE, 1, "", steps)]), 120, explain=True)
         assert (said in text and of_inodes in text) is is_told, (changed, verdict, text)
     # Of several cells the range spans all; of few inodes, as where none are counted, there is a cost per GiB alone.
     full[Metric.INODES] = 999.0
     states = [
-        CellState(i, CellStatus.DONE, 1, "", build.finished_steps({**full, Metric.CHECK: 7.0 + i}))
-        for i in range(2)
+        CellState(i, CellStatus.DONE, 1, "", build.finished_steps({**full, Metric.CHECK: 7.0 + i})) for i in range(2)
     ]
     (row,) = build_grid(build.run([build.cell(0), build.cell(1, repeat=2)], states)).rows
     assert check_words(row) == "check, est.: 0.5 to 0.8 s and 256.0 MiB to 307.2 MiB per GiB used"
@@ -154,8 +149,7 @@ def test_a_warning_of_the_whole_run_has_no_letter() -> None:
 def _warned(*reasons: str) -> str:
     cells = [build.cell(index, repeat=index + 1) for index in range(len(reasons))]
     states = [
-        build.done(index, warnings=(build.warning(index, reason=reason),))
-        for index, reason in enumerate(reasons)
+        build.done(index, warnings=(build.warning(index, reason=reason),)) for index, reason in enumerate(reasons)
     ]
     return _text(build.run(cells, states))
 

@@ -160,9 +160,7 @@ def test_a_request_goes_through_no_link_to_the_engine_of_another_run(
     assert heard == []
 
 
-def test_an_answer_is_printed_as_data(
-    folder: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_is_printed_as_data(folder: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with another_engine(folder.control) as heard, FileLock.acquire(folder.lock):
         said = on(folder, "stop")

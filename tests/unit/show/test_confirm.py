@@ -15,9 +15,7 @@ from fsconsole.text import cells_of
 from tests.tui.offers import document, hazard, target
 
 SCRATCH = target("/dev/loop0", scratch=True, loss="nothing")
-DISK = target(
-    "/dev/sdb", hazards=(hazard("/dev/sdb", "holds ext4 '[/x]'"), hazard("/dev/sdb", "may be open"))
-)
+DISK = target("/dev/sdb", hazards=(hazard("/dev/sdb", "holds ext4 '[/x]'"), hazard("/dev/sdb", "may be open")))
 ARRAYS = ("raid5 64KiB, 4 members, assume-clean", "raid10 64KiB, 4 members, assume-clean")
 
 
@@ -50,9 +48,7 @@ def test_nothing_but_the_exact_names_begins_and_those_of_scratch_devices_are_not
 
 
 def test_a_refused_target_is_never_begun_with_nor_a_plan_of_which_no_cell_can_run() -> None:
-    refused = read(
-        document(target("/dev/sdb", hazards=(hazard("/dev/sdb", "is mounted on /srv", "refused"),)))
-    )
+    refused = read(document(target("/dev/sdb", hazards=(hazard("/dev/sdb", "is mounted on /srv", "refused"),))))
     assert not may_begin(refused, "sdb")
     assert "refused" in asking_words(refused)
     assert "REFUSED: /dev/sdb is mounted on /srv. Look at it." in text_of(refused)
@@ -130,9 +126,7 @@ def test_who_the_members_are_stands_before_what_would_be_lost_and_the_arrays_aft
     assert asking_words(without).startswith("To wipe, type nvme0n1 nvme1n1")
 
 
-def test_marks_of_disks_that_look_the_same_are_listed_where_the_names_are_and_typed_as_they_are_shown() -> (
-    None
-):
+def test_marks_of_disks_that_look_the_same_are_listed_where_the_names_are_and_typed_as_they_are_shown() -> None:
     alike = (
         target("/dev/sda", lookalike="/dev/sdb", mark="A  1"),
         target("/dev/sdb", lookalike="/dev/sda", mark="\x1b2"),

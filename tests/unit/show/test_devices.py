@@ -47,9 +47,7 @@ BOX = parse_listing(listed(*STORAGE_BOX))
 def told(listing: Listing, path: str, *, width: int = 76, is_root: bool = True) -> str:
     entry = listing.at(path)
     assert entry is not None
-    return "\n".join(
-        label + text for label, text, _ in details(entry, listing, width, is_root=is_root, read_tests={})
-    )
+    return "\n".join(label + text for label, text, _ in details(entry, listing, width, is_root=is_root, read_tests={}))
 
 
 def test_what_the_command_printed_is_read_back_whole_with_its_notes() -> None:
@@ -96,10 +94,7 @@ def test_rows_fit_any_width_and_columns_stand_in_line() -> None:
 
 
 def test_a_wider_screen_shows_more_columns_and_the_guides_are_those_of_the_terminal() -> None:
-    titles = [
-        {title.strip() for title, _ in lay_out(BOX.entries, (), width, SAFE).columns}
-        for width in (60, 200, 400)
-    ]
+    titles = [{title.strip() for title, _ in lay_out(BOX.entries, (), width, SAFE).columns} for width in (60, 200, 400)]
     assert titles[0] < titles[1] < titles[2]
     assert {"model", "serial", "WWN", "UUID", "scheduler"} <= titles[2]
     names = [row.cells[1][0] for row in lay_out(BOX.entries, (), 80, ASCII).rows]
@@ -114,9 +109,7 @@ def test_progress_moves_and_nothing_else() -> None:
     array = moved.at("/dev/md0")
     assert array is not None
     assert array.state.text == "resync 88 %"
-    changed = {e.device.name for e in moved.entries} - {
-        e.device.name for e in moved.entries if e in BOX.entries
-    }
+    changed = {e.device.name for e in moved.entries} - {e.device.name for e in moved.entries if e in BOX.entries}
     assert changed == {"md0"}
     assert with_progress(BOX, (RESYNC,)) is BOX
     assert with_progress(BOX, ()) is BOX

@@ -44,9 +44,7 @@ CELLS = tuple("12345" for _ in COLUMNS)
 
 
 def table(*names: str, note: str = "") -> TableValue:
-    return TableValue(
-        "variant", COLUMNS, tuple(TableRow(name, name, CELLS, (note,) if note else ()) for name in names)
-    )
+    return TableValue("variant", COLUMNS, tuple(TableRow(name, name, CELLS, (note,) if note else ()) for name in names))
 
 
 def lines(layout: TableLayout, first: int = 0) -> list[str]:
@@ -59,9 +57,10 @@ def test_no_line_is_wider_than_the_table() -> None:
             layout = lay_out(table(name, "  published", note="why " * 50), width)
             for first in range(len(COLUMNS)):
                 assert all(cells_of(line) <= width for line in lines(layout, first)), (width, name)
-                assert (
-                    all(cells_of(layout.head_line(line, first)) <= width for line in (0, 1)) or width == 20
-                ), (width, name)
+                assert all(cells_of(layout.head_line(line, first)) <= width for line in (0, 1)) or width == 20, (
+                    width,
+                    name,
+                )
 
 
 def test_a_long_name_is_shown_whole_above_its_figures_and_one_of_two_lines_beside_them() -> None:

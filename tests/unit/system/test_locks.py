@@ -25,9 +25,7 @@ sys.stdin.readline()
 
 
 def holder(path: Path) -> RunningCommand:
-    running = spawn(
-        Command((sys.executable, "-c", HOLDER, str(path)), environment=(("PYTHONPATH", os.getcwd()),))
-    )
+    running = spawn(Command((sys.executable, "-c", HOLDER, str(path)), environment=(("PYTHONPATH", os.getcwd()),)))
     assert running.receive(LIMIT_S) == "held"
     return running
 

@@ -219,9 +219,7 @@ INIT = "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n30 22 0:20 / /srv rw - tmpfs tmpfs 
     ],
     ids=["the same", "a namespace", "a chroot into a mount", "a chroot into a directory"],
 )
-def test_only_who_has_inits_own_root_sees_what_init_sees(
-    monkeypatch: pytest.MonkeyPatch, own: str, same: bool
-) -> None:
+def test_only_who_has_inits_own_root_sees_what_init_sees(monkeypatch: pytest.MonkeyPatch, own: str, same: bool) -> None:
     tables = {"self": parse_mountinfo(own), "1": parse_mountinfo(INIT)}
     monkeypatch.setattr(mounts, "read_mounts", tables.__getitem__)
     assert sees_what_init_sees() is same

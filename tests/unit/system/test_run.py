@@ -120,9 +120,7 @@ def test_programs_of_the_system_directories_are_found_with_a_users_path(
 
 
 def test_cpu_time_is_the_programs_own_and_its_waited_for_childrens() -> None:
-    burn = (
-        "import os, time\nif os.fork() == 0:\n while time.process_time() < .1: pass\n os._exit(0)\nos.wait()"
-    )
+    burn = "import os, time\nif os.fork() == 0:\n while time.process_time() < .1: pass\n os._exit(0)\nos.wait()"
     command = Command((sys.executable, "-c", burn))
     with spawn(command) as running:
         usages = (RealExecutor().run(command).usage, running.wait(LIMIT_S).usage)

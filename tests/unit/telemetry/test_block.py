@@ -64,9 +64,7 @@ RATES = [
 
 def test_rates_are_over_the_measured_interval_and_of_one_device() -> None:
     for before, after, interval_s, in_flight, shown in RATES:
-        rates = block.device_rates(
-            SDA, replace(ZERO, **before), replace(ZERO, **after), interval_s, in_flight
-        )
+        rates = block.device_rates(SDA, replace(ZERO, **before), replace(ZERO, **after), interval_s, in_flight)
         assert {name: getattr(rates, name) for name in shown} == shown
     with pytest.raises(Restarted):
         block.device_rates(SDA, replace(ZERO, writes=5000), replace(ZERO, writes=3), 1.0, 0)
@@ -83,17 +81,13 @@ def test_rate_times_interval_is_what_was_counted(start: int, step: int, interval
 def test_sectors_wrap_at_32_bits_on_an_old_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(block, "LONG_WIDTH", INT_WIDTH)
     before = block.parse_stat(recorded("2.6.32", "block_stat"))
-    after = replace(
-        before, sectors_written=before.sectors_written + 2048 - INT_WIDTH, writing_ms=10, busy_ms=154
-    )
+    after = replace(before, sectors_written=before.sectors_written + 2048 - INT_WIDTH, writing_ms=10, busy_ms=154)
     rates = block.device_rates(SDA, before, replace(after, writes=before.writes + 8), 1.0, 0)
     assert rates.write_bytes_s == 2048 * 512
     assert (rates.latency_ms, rates.utilisation_percent) == (2.0, 25.0)
 
 
-@given(
-    st.text(max_size=120) | st.lists(st.integers(-5, 2**70), max_size=18).map(lambda n: " ".join(map(str, n)))
-)
+@given(st.text(max_size=120) | st.lists(st.integers(-5, 2**70), max_size=18).map(lambda n: " ".join(map(str, n))))
 def test_any_text_is_counters_or_unreadable(text: str) -> None:
     for parse in (block.parse_stat, block.parse_inflight):
         try:
@@ -103,9 +97,7 @@ def test_any_text_is_counters_or_unreadable(text: str) -> None:
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), min_size=22, max_size=22), st.floats(1e-3, 100))
-def test_any_two_readings_are_rates_that_can_be_kept_or_another_device(
-    numbers: list[int], interval_s: float
-) -> None:
+def test_any_two_readings_are_rates_that_can_be_kept_or_another_device(numbers: list[int], interval_s: float) -> None:
     before, after = block.DeviceCounters(*numbers[:11]), block.DeviceCounters(*numbers[11:])
     try:
         rates = block.device_rates(SDA, before, after, interval_s, after.in_flight)
@@ -268,9 +260,7 @@ def rack(sys: MadeSys) -> Iterator[DeviceGauges]:
     assert names(made) == []
 
 
-def test_gauges_that_stay_are_kept_and_one_that_is_watched_again_starts_anew(
-    sys: MadeSys, rack: DeviceGauges
-) -> None:
+def test_gauges_that_stay_are_kept_and_one_that_is_watched_again_starts_anew(sys: MadeSys, rack: DeviceGauges) -> None:
     sys.add("sda")
     sys.add("sdb")
     rack.watch("sda")

@@ -23,9 +23,7 @@ steps = st.builds(machine.CpuTimes, *(st.integers(0, 10_000) for _ in machine.Cp
 
 
 def plus(start: machine.CpuTimes, step: machine.CpuTimes) -> machine.CpuTimes:
-    return machine.CpuTimes(
-        *((getattr(start, f) or 0) + (getattr(step, f) or 0) for f in machine.CpuTimes._fields)
-    )
+    return machine.CpuTimes(*((getattr(start, f) or 0) + (getattr(step, f) or 0) for f in machine.CpuTimes._fields))
 
 
 def test_every_kernels_stat_gives_the_whole_machine_and_each_cpu_that_is_online() -> None:

@@ -63,9 +63,7 @@ def test_a_number_stands_behind_its_name_at_the_beginning_of_a_line() -> None:
 @given(st.dictionaries(st.text("abc_", min_size=1, max_size=5), st.integers(0, 2**52), max_size=6))
 def test_one_number_is_what_all_numbers_say(numbers: dict[str, int]) -> None:
     text = "".join(f"{name}: {number} kB\n" for name, number in numbers.items())
-    assert {name: rates.kernel_number(text, f"{name}:") for name in numbers} == rates.kernel_numbers(
-        text, ":"
-    )
+    assert {name: rates.kernel_number(text, f"{name}:") for name in numbers} == rates.kernel_numbers(text, ":")
 
 
 @given(st.text(max_size=200))

@@ -130,9 +130,7 @@ def test_without_its_foundations_there_is_no_sample_and_the_next_interval_covers
     stat.write_text("nothing\n")
     made = Run(Sources(stat=str(stat)))
     with made:
-        wait_until(
-            lambda: dict(made.sampler.gauges.problems()).get("cpu: Unreadable", 0) >= 4, "four readings"
-        )
+        wait_until(lambda: dict(made.sampler.gauges.problems()).get("cpu: Unreadable", 0) >= 4, "four readings")
         assert made.samples.empty()
         stat.write_text((RECORDED / "6.18" / "stat").read_text())
         sample = made.next()
@@ -151,9 +149,7 @@ def test_a_device_file_of_this_machine_becomes_rates(tmp_path: Path) -> None:
     with made:
         sample = made.next()
         (disk / "stat").write_text("0 " * 17)
-        wait_until(
-            lambda: "sdx: Restarted" in dict(made.sampler.gauges.problems()), "the counters to go back"
-        )
+        wait_until(lambda: "sdx: Restarted" in dict(made.sampler.gauges.problems()), "the counters to go back")
     (device,) = sample.devices
     assert (device.name, device.write_bytes_s, device.in_flight) == ("sdx", 0.0, 3)
 

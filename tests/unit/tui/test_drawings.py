@@ -62,9 +62,7 @@ def test_a_gauge_has_its_width_and_the_sets_characters(glyphs: Glyphs, value: Ga
 
 @SETS
 @given(value=PLOTS, width=WIDTHS, height=st.integers(0, 20))
-def test_a_plot_has_its_size_and_the_sets_characters(
-    glyphs: Glyphs, value: PlotValue, width: int, height: int
-) -> None:
+def test_a_plot_has_its_size_and_the_sets_characters(glyphs: Glyphs, value: PlotValue, width: int, height: int) -> None:
     lines = plot_lines(value, width, height, glyphs)
     assert [cell_len(words_of(line)) for line in lines] == [width] * height
     assert of_set(lines, glyphs)
@@ -72,9 +70,7 @@ def test_a_plot_has_its_size_and_the_sets_characters(
 
 @SETS
 @given(value=HISTOGRAMS, width=WIDTHS)
-def test_a_histogram_has_its_size_and_the_sets_characters(
-    glyphs: Glyphs, value: HistogramValue, width: int
-) -> None:
+def test_a_histogram_has_its_size_and_the_sets_characters(glyphs: Glyphs, value: HistogramValue, width: int) -> None:
     lines = histogram_lines(value, width, glyphs)
     assert [cell_len(words_of(line)) for line in lines] == [width] * len(value.rows)
     assert of_set(lines, glyphs)
@@ -113,9 +109,7 @@ def test_a_gauge_says_its_name_figure_and_thresholds_as_far_as_there_is_room() -
     ):
         assert words_of(gauge(value, width)).rstrip() == line
     # A name without room is left out, and its mark stays.
-    narrow = words_of(
-        gauge(GaugeValue("dirty", 90, 100, "90", (Threshold(40, "start"), Threshold(95, "limit"))))
-    )
+    narrow = words_of(gauge(GaugeValue("dirty", 90, 100, "90", (Threshold(40, "start"), Threshold(95, "limit")))))
     assert narrow.count("|") == 2
     assert "start" not in narrow
 
@@ -194,9 +188,7 @@ def test_nothing_yet_is_said_in_words() -> None:
 
 
 def test_the_longest_bar_is_the_highest_count_and_a_small_one_is_seen() -> None:
-    lines = histogram_lines(
-        HistogramValue((("4 KiB", 1, "1"), ("1 MiB", 1000, "1000"), ("none", 0, "0"))), 30, ASCII
-    )
+    lines = histogram_lines(HistogramValue((("4 KiB", 1, "1"), ("1 MiB", 1000, "1000"), ("none", 0, "0"))), 30, ASCII)
     assert [words_of(line) for line in lines] == [
         "4 KiB #                      1",
         "1 MiB ################### 1000",

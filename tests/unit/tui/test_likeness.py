@@ -89,9 +89,7 @@ def test_the_filter_keeps_the_width_of_every_segment_and_its_style(glyphs: Glyph
     assert all(segment.style == style for segment in after)
 
 
-def test_without_colours_reverse_and_what_the_mouse_needs_stay_and_what_had_a_background_is_reversed() -> (
-    None
-):
+def test_without_colours_reverse_and_what_the_mouse_needs_stay_and_what_had_a_background_is_reversed() -> None:
     style = Style(color="red", bgcolor="blue", reverse=True, bold=True, meta={"row": 3})
     before = [
         Segment("x", style),
@@ -122,6 +120,6 @@ def test_the_brief_filter_keeps_text_and_meta(texts: list[str]) -> None:
     after = BriefFilter().apply(before, BLACK)
     assert "".join(segment.text for segment in after) == "".join(texts)
     assert all(segment.style is not None and segment.style.bold for segment in after)
-    assert [
-        (character, segment.style.meta) for segment in after for character in segment.text if segment.style
-    ] == [(character, {"row": len(text)}) for text in texts for character in text]
+    assert [(character, segment.style.meta) for segment in after for character in segment.text if segment.style] == [
+        (character, {"row": len(text)}) for text in texts for character in text
+    ]

@@ -53,9 +53,7 @@ LINES = st.lists(
 
 
 @given(LINES, st.integers(30, 120))
-def test_no_line_is_wider_than_its_list_and_none_holds_what_steers_a_terminal(
-    lines: list[Line], width: int
-) -> None:
+def test_no_line_is_wider_than_its_list_and_none_holds_what_steers_a_terminal(lines: list[Line], width: int) -> None:
     rows = LineRows(lines, width)
     for text in map(rows.text, range(len(lines))):
         assert all(cells_of(part) <= width and printable(part) == part for part in text)
@@ -67,9 +65,7 @@ def test_no_line_is_wider_than_its_list_and_none_holds_what_steers_a_terminal(
 )
 def test_a_name_that_wraps_loses_nothing(name: str, width: int) -> None:
     parts = LineRows([Line("a", name, Mark.ON, "left out", wraps=True)], width).text(0)
-    assert name in "".join(parts).replace(" ", "").replace("leftout", "").replace(
-        "[x]", ""
-    ) or "..." in "".join(parts)
+    assert name in "".join(parts).replace(" ", "").replace("leftout", "").replace("[x]", "") or "..." in "".join(parts)
 
 
 def test_totals_are_what_the_plan_says_of_itself_what_was_assumed_or_why_there_is_none() -> None:
@@ -215,10 +211,7 @@ def test_what_a_change_does_to_another_workload_is_said_too() -> None:
 
 def test_a_workload_is_told_in_a_sentence() -> None:
     (load,) = new_draft().plan.workloads
-    assert (
-        plan_forms.workload_words(load)
-        == "create files of 512MiB by 4 threads in writes of 64KiB, random data."
-    )
+    assert plan_forms.workload_words(load) == "create files of 512MiB by 4 threads in writes of 64KiB, random data."
 
 
 def test_a_file_is_saved_with_the_rights_of_the_one_it_replaces(tmp_path: Path) -> None:

@@ -32,9 +32,7 @@ def test_what_somebody_else_wrote_right_before_the_new_file_takes_its_place_is_k
         assert os.listdir(tmp_path) == ["plan.toml"]
 
 
-def test_where_there_are_no_hard_links_a_new_file_is_kept_too(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_where_there_are_no_hard_links_a_new_file_is_kept_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def refuse(*_: object) -> None:
         raise OSError(errno.EPERM, "no links here")
 

@@ -32,9 +32,7 @@ def test_a_text_that_fits_has_a_full_bar() -> None:
 
 
 @given(size=SIZES, virtual=st.integers(1, 10_000), window=SIZES, position=st.floats(0, 10_000))
-def test_a_bar_has_a_line_for_each_cell_or_is_one_line(
-    size: int, virtual: int, window: int, position: float
-) -> None:
+def test_a_bar_has_a_line_for_each_cell_or_is_one_line(size: int, virtual: int, window: int, position: float) -> None:
     upright = BlockScrollBar.render_bar(size, virtual, window, position, 1, True, DEFAULT, DEFAULT)
     assert len(upright.segments) == size
     lying = BlockScrollBar.render_bar(size, virtual, window, position, 1, False, DEFAULT, DEFAULT)

@@ -74,9 +74,7 @@ def thread_of(
         fds = [os.open(path, os.O_RDONLY | os.O_DIRECTORY) for path in (own, source or own)]
         for fd in fds:
             opened.callback(os.close, fd)
-        ground = Ground(
-            workload, *fds, SourceFiles("source", workload.directories, counts) if counts else None
-        )
+        ground = Ground(workload, *fds, SourceFiles("source", workload.directories, counts) if counts else None)
         buffer = memoryview(anonymous_memory(workload.block_size_bytes))
         means = Means(workload, 0, page.words, content_of(workload).pieces(0), buffer)
         operations = {kind: MAKERS[kind](means) for kind, _ in workload.operations}

@@ -102,15 +102,10 @@ def test_the_filter_answers_each_system_call_as_it_should_on_every_architecture(
         return "allowed" if said == 0x7FFF0000 else errno.errorcode[said & 0xFFFF]
 
     assert [answer(socket, 1), answer(socketpair, 1), answer(0), answer(999)] == ["allowed"] * 4
-    assert {answer(call, domain) for call in (socket, socketpair) for domain in (2, 10, 16, 40)} == {
-        "EAFNOSUPPORT"
-    }
+    assert {answer(call, domain) for call in (socket, socketpair) for domain in (2, 10, 16, 40)} == {"EAFNOSUPPORT"}
     assert [answer(425), answer(0, arch=0x40000003)] == ["ENOSYS", "EPERM"]
     assert socketcall is None or answer(socketcall) == "ENOSYS"
-    assert (
-        interpreted(seccomp_filter(machine, allow_io_uring=True), (425, architecture, 0, 0, 0, 0))
-        == 0x7FFF0000
-    )
+    assert interpreted(seccomp_filter(machine, allow_io_uring=True), (425, architecture, 0, 0, 0, 0)) == 0x7FFF0000
 
 
 def interpreted(program: bytes, data: tuple[int, ...]) -> int:

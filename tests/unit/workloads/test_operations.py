@@ -180,9 +180,7 @@ def test_a_limit_at_once_ends_in_the_middle_of_a_file(source: Path, tmp_path: Pa
 def test_direct_io_works_where_the_filesystem_has_it(tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.mkdir()
-    load = a_load(
-        WorkloadKind.CREATE, 2, 64 * KIB, 4 * KIB, direct=True, data=DataKind.COMPRESSIBLE, zero_share=0.5
-    )
+    load = a_load(WorkloadKind.CREATE, 2, 64 * KIB, 4 * KIB, direct=True, data=DataKind.COMPRESSIBLE, zero_share=0.5)
     try:
         done(load, source)
     except OSError as refused:
@@ -253,9 +251,7 @@ def test_sizes_of_a_range_are_drawn_the_same_each_time_and_lie_within_it(tmp_pat
 def test_a_drawn_size_lies_within_its_range_in_whole_sectors_where_it_has_to(
     smallest: int, span: int, seed: int, number: int
 ) -> None:
-    load = a_load(
-        KIND, 1, 512 * smallest, file_size_max_bytes=512 * (smallest + span), seed=seed, direct=True
-    )
+    load = a_load(KIND, 1, 512 * smallest, file_size_max_bytes=512 * (smallest + span), seed=seed, direct=True)
     assert 512 * smallest <= size_of_file(load, number) <= 512 * (smallest + span)
     assert size_of_file(load, number) % 512 == 0
     assert size_of_file(replace(load, direct=False), number) >= 512 * smallest
@@ -274,9 +270,7 @@ def test_content_repeats_neither_within_a_file_nor_between_files(tmp_path: Path)
     assert len(set(blocks)) == len(blocks)
 
 
-def test_a_short_write_is_continued_and_an_error_ends_the_thread(
-    tmp_path: Path, file_size_limit: int
-) -> None:
+def test_a_short_write_is_continued_and_an_error_ends_the_thread(tmp_path: Path, file_size_limit: int) -> None:
     with thread_of(a_load(KIND, 1, 200_000), tmp_path) as thread:
         with pytest.raises(OSError, match=os.strerror(errno.EFBIG)) as failure:
             thread.done()
@@ -368,11 +362,7 @@ LOADS = {
 
 
 def tree(directory: Path) -> dict[str, int]:
-    return {
-        str(path.relative_to(directory)): path.stat().st_size
-        for path in directory.rglob("*")
-        if path.is_file()
-    }
+    return {str(path.relative_to(directory)): path.stat().st_size for path in directory.rglob("*") if path.is_file()}
 
 
 def by_loop(load: Workload, directory: Path, *, quickly: bool) -> ThreadCounters:

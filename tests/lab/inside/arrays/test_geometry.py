@@ -87,7 +87,9 @@ def test_an_array_without_stripes_has_none_told_and_mkfs_takes_none(level: str, 
 @pytest.mark.usefixtures("_stopped")
 def test_a_partition_that_begins_inside_a_chunk_or_a_stripe_is_cautioned_about() -> None:
     made("raid5", 256)
-    table = "label: gpt\nstart=2049,size=16MiB\nstart=34MiB,size=16MiB\nstart=51MiB,size=16MiB\nstart=86020KiB,size=16MiB\n"
+    table = (
+        "label: gpt\nstart=2049,size=16MiB\nstart=34MiB,size=16MiB\nstart=51MiB,size=16MiB\nstart=86020KiB,size=16MiB\n"
+    )
     run("sfdisk", "--quiet", "/dev/md0", text=table)
     settle()
     devices = discover()
@@ -96,8 +98,6 @@ def test_a_partition_that_begins_inside_a_chunk_or_a_stripe_is_cautioned_about()
         ["no multiple of 4096"], ["inside a stripe of /dev/md0"], [], ["inside a chunk of /dev/md0"],
     ]  # fmt: skip
     # The kernel's own word for the same (Documentation/ABI/stable/sysfs-block).
-    offsets = [
-        int(Path(f"/sys/class/block/md0p{number}/alignment_offset").read_text()) for number in range(1, 5)
-    ]
+    offsets = [int(Path(f"/sys/class/block/md0p{number}/alignment_offset").read_text()) for number in range(1, 5)]
     assert [offset != 0 for offset in offsets] == [True, False, False, True]
     run("wipefs", "--all", "--quiet", "/dev/md0")

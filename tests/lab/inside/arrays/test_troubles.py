@@ -78,9 +78,7 @@ def test_an_array_that_was_not_started_is_inactive_and_holds_its_members() -> No
     run("mdadm", "--quiet", "--stop", "/dev/md2")
     run("mdadm", "--quiet", "--incremental", "--no-degraded", "/dev/ubda")
     settle()
-    names = [
-        line.split(" ")[0] for line in Path("/proc/mdstat").read_text().splitlines() if "inactive" in line
-    ]
+    names = [line.split(" ")[0] for line in Path("/proc/mdstat").read_text().splitlines() if "inactive" in line]
     devices = listed(names[0], "ubda")
     md = devices[names[0]]["md"]
     assert isinstance(md, dict)

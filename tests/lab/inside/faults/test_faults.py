@@ -91,9 +91,7 @@ def test_a_fault_in_a_step_is_a_failed_cell_with_the_reason_in_words(ended: Ende
 
 
 @pytest.mark.parametrize("name", [name for name in FAILED if name != "memory"])
-def test_what_the_kernel_said_of_it_is_a_warning_on_the_cell_with_its_lines_kept(
-    ended: Ended, name: str
-) -> None:
+def test_what_the_kernel_said_of_it_is_a_warning_on_the_cell_with_its_lines_kept(ended: Ended, name: str) -> None:
     cell = ended.cells[name]
     if name == "check" and not warned(cell, WarningKind.KERNEL_LOG):
         # The kernel prints ten such lines in 5 s, and the cell before may have had them; this one's reason is its word.
@@ -128,19 +126,13 @@ def test_a_disk_that_is_slow_under_a_load_has_the_figures_of_a_slow_disk(ended: 
 
 
 def test_a_device_that_stood_still_is_told_as_a_stall(ended: Ended) -> None:
-    assert (
-        STANDSTILL_S / 2
-        < ended.cells["slow"].value(Metric.STALLS)
-        < ended.cells["slow"].value(Metric.WRITE_TIME)
-    )
+    assert STANDSTILL_S / 2 < ended.cells["slow"].value(Metric.STALLS) < ended.cells["slow"].value(Metric.WRITE_TIME)
 
 
 def test_an_array_that_lost_a_member_goes_on_and_the_cell_says_so(ended: Ended) -> None:
     cell = ended.cells["member"]
     assert (cell.status, cell.reason) == (CellStatus.DONE, "")
-    assert "the array /dev/md0 lacks 1 of its 3 members when the cell ended" in warned(
-        cell, WarningKind.NOT_COMPARABLE
-    )
+    assert "the array /dev/md0 lacks 1 of its 3 members when the cell ended" in warned(cell, WarningKind.NOT_COMPARABLE)
     assert "md/raid:md0: Disk failure on ubdb" in warned(cell, WarningKind.KERNEL_LOG)[0]
 
 

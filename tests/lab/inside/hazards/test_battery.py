@@ -54,9 +54,7 @@ def blank(case: Case) -> str:
 
 
 def context(*, holds_lock: bool = False, **limits: int) -> GateContext:
-    return GateContext(
-        RealExecutor(), "/var/lib/fsconsole/runs", load_catalog().marks, holds_lock=holds_lock, **limits
-    )
+    return GateContext(RealExecutor(), "/var/lib/fsconsole/runs", load_catalog().marks, holds_lock=holds_lock, **limits)
 
 
 def look(path: str, case: Case, *, holds_lock: bool = False) -> GateReport:

@@ -61,9 +61,7 @@ TYPE_SEEN = f"udevadm settle; udevadm info --query=property {{}} | grep ID_FS_TY
 
 def test_udevd_sees_each_filesystem_of_a_run_on_a_partition_though_the_disk_is_locked_to_make_it() -> None:
     plan = Path("/tmp/shared.toml")
-    plan.write_text(
-        PLAN.read_text().replace('type = "ext4"', 'type = "ext4"\n[[filesystem]]\ntype = "btrfs"')
-    )
+    plan.write_text(PLAN.read_text().replace('type = "ext4"', 'type = "ext4"\n[[filesystem]]\ntype = "btrfs"'))
     SEEN.write_text("")
     with udevd():
         shell(PARTED)

@@ -46,9 +46,7 @@ def bull() -> Iterator[Whole]:
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_a_row_of_2008_is_done_on_a_linear_array_or_says_what_the_kernel_refuses(
-    bull: Whole, label: str
-) -> None:
+def test_a_row_of_2008_is_done_on_a_linear_array_or_says_what_the_kernel_refuses(bull: Whole, label: str) -> None:
     (planned,) = [cell for cell in bull.state.request.plan.cells if cell.variant.label == label]
     cell = bull.state.cells[planned.index]
     if "nomballoc" in label:

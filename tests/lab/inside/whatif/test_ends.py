@@ -22,9 +22,7 @@ from tests.lab.inside.whatif.arrays import A, B, C, D
 SET_ARRAY_INFO = 0x40480923
 
 
-def test_a_skipped_cell_leaves_no_array_and_what_is_stored_on_a_killed_engines_stays_until_it_is_agreed_upon() -> (
-    None
-):
+def test_a_skipped_cell_leaves_no_array_and_what_is_stored_on_a_killed_engines_stays_until_it_is_agreed_upon() -> None:
     _leave_a_number_without_members()
     folder = lab.detached_mirror()
 

@@ -84,9 +84,7 @@ def test_the_knobs_are_in_effect_when_the_load_begins(whole: Whole) -> None:
 
 
 @pytest.mark.parametrize(("cell", "members"), [(RAID5, 3), (RAID10, 4)])
-def test_the_gauges_show_the_array_with_its_members_while_it_is_there(
-    whole: Whole, cell: int, members: int
-) -> None:
+def test_the_gauges_show_the_array_with_its_members_while_it_is_there(whole: Whole, cell: int, members: int) -> None:
     shown = {
         (device.name, device.role, device.above)
         for sample in whole.batch.samples
