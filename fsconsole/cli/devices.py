@@ -13,7 +13,14 @@ from fsconsole.cli.app import AsJson, Group, RunsDir, show_help_for_nothing
 from fsconsole.cli.complaint import need_root, require_agreement
 from fsconsole.model import DEFAULT_RUNS_DIR, DEFAULT_SCRATCH_DIR
 from fsconsole.text import printable
-from fsconsole.units import format_bytes, format_rate, format_seconds, parse_bytes
+from fsconsole.units import (
+    format_bytes,
+    format_elapsed,
+    format_percent,
+    format_rate,
+    format_seconds,
+    parse_bytes,
+)
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -137,6 +144,7 @@ scratch.callback()(show_help_for_nothing)
 _Directory = Annotated[
     str, typer.Option("--dir", metavar="DIR", help="Directory of scratch files; its disk sets the speed.")
 ]
+_PROGRESS_S = 0.5
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="Its device, id or file.")]
 
 
@@ -147,19 +155,37 @@ def create(
     directory: _Directory = DEFAULT_SCRATCH_DIR,
     as_json: AsJson = False,
 ) -> None:
-    """Create a fully allocated, marked file and attach a loop device with direct I/O.
+    """Create a marked file, write it in full, and attach a loop device with direct I/O.
 
     Leaves 1 GiB or 5 % of the filesystem free, whichever is more.
     """
     import signal
 
-    from fsconsole.devices import scratch
-
     need_root("A scratch device")
     # Who ends this command (the console, a service manager) gets back what was made so far, as with Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    made = scratch.create(parse_bytes(size), directory)
-    _tell_one(made, as_json=as_json)
+    _tell_one(make_scratch(parse_bytes(size), directory), as_json=as_json)
+
+
+def make_scratch(size_bytes: int, directory: str, *, purpose: str = "") -> Scratch:
+    """Create a scratch device; its progress is shown on a terminal, and the time that it took is told."""
+    import time
+
+    from fsconsole.devices import scratch
+
+    begun_s, is_shown, shown_s = time.monotonic(), sys.stderr.isatty(), 0.0
+
+    def show(written_bytes: int) -> None:
+        nonlocal shown_s
+        if is_shown and time.monotonic() >= shown_s + _PROGRESS_S:
+            shown_s = time.monotonic()
+            done = format_percent(100 * written_bytes / size_bytes)
+            typer.echo(f"\rWriting the scratch file: {done} ", err=True, nl=False)
+
+    made = scratch.create(size_bytes, directory, purpose=purpose, progress=show)
+    took = f"scratch file of {format_bytes(size_bytes)} written in {format_elapsed(time.monotonic() - begun_s)}"
+    typer.echo(f"\r{took:<40}" if is_shown else took, err=True)
+    return made
 
 
 @scratch.command("list", short_help="List scratch devices and detached files.")

@@ -84,6 +84,7 @@ def demo(
     runs: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """Compare four variants on a temporary scratch device. Touches no disk; only the results stay."""
+    from fsconsole.cli.devices import make_scratch
     from fsconsole.cli.viewer import Interrupts
     from fsconsole.client.engine import create_request, purpose_of
     from fsconsole.devices import scratch
@@ -95,7 +96,7 @@ def demo(
     need_root("The demo")
     run_id = make_run_id()
     with Interrupts(at_once=detach) as interrupts:
-        made = scratch.create(parse_bytes(size), directory, purpose=purpose_of(run_id))
+        made = make_scratch(parse_bytes(size), directory, purpose=purpose_of(run_id))
         try:
             prepared = prepare("demo", [made.device], executor=RealExecutor(), runs_dir=runs, run_id=run_id)
             _require_ready(prepared, "demo")

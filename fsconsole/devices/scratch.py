@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import fcntl
+import mmap
 import os
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
 from fsconsole.devices.claims import lasting, lock_node
@@ -111,11 +113,17 @@ def attached_loops() -> tuple[Device, ...]:
     return tuple(device for device in discover() if device.loop is not None)
 
 
-def create(size_bytes: int, directory: str = DEFAULT_SCRATCH_DIR, *, purpose: str = "") -> Scratch:
-    """Make, mark, allocate and attach a scratch file; a failure on the way leaves nothing.
+def create(
+    size_bytes: int,
+    directory: str = DEFAULT_SCRATCH_DIR,
+    *,
+    purpose: str = "",
+    progress: Callable[[int], None] = lambda _bytes: None,
+) -> Scratch:
+    """Make, mark, write in full and attach a scratch file; a failure on the way leaves nothing.
 
     size_bytes is a multiple of 4 KiB, 1 MiB or more. The directory is made where it is missing, for root
-    alone. Raises BadQuantity, NoSpace, ScratchImpossible, KernelLacks.
+    alone. progress is told the bytes written. Raises BadQuantity, NoSpace, ScratchImpossible, KernelLacks.
     """
     if size_bytes < MIN_BYTES or size_bytes % BLOCK_BYTES:
         raise BadQuantity(
@@ -134,7 +142,7 @@ def create(size_bytes: int, directory: str = DEFAULT_SCRATCH_DIR, *, purpose: st
                 undo.callback(os.unlink, path)
                 # Marked before it is filled: what a kill leaves can still be listed and removed.
                 write_marker(fd, scratch_id, purpose)
-                os.posix_fallocate(fd, 0, size_bytes)
+                _write_zeros(fd, size_bytes, progress)
                 write_marker(fd, scratch_id, purpose)
                 os.fsync(fd)
             made = _attach_proven(path, undo)
@@ -142,6 +150,24 @@ def create(size_bytes: int, directory: str = DEFAULT_SCRATCH_DIR, *, purpose: st
     except OSError as error:
         raise _worded(error, folder, size_bytes) from error
     return made
+
+
+_CHUNK_BYTES = 8 * MIB
+
+
+def _write_zeros(fd: int, size_bytes: int, progress: Callable[[int], None]) -> None:
+    """Fill a file: the first write to a block is slower where the storage below gives it out only then."""
+    try:
+        block.reserve(fd, size_bytes)
+    except OSError as error:
+        if error.errno != errno.EOPNOTSUPP:
+            raise
+    with suppress(OSError):
+        fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) | os.O_DIRECT)
+    zeros, at = memoryview(mmap.mmap(-1, _CHUNK_BYTES)), 0
+    while at < size_bytes:
+        at += os.pwrite(fd, zeros[: size_bytes - at], at)
+        progress(at)
 
 
 def attach(path: str) -> Scratch:
@@ -172,6 +198,7 @@ def attached_for_now(scratch: Scratch) -> Iterator[str]:
             block.detach(now.device)
             # Udev may look at it still.
             lasting(lambda: _of_file(scratch.path, attached_loops()).attached)
+            _renew(now.device)
 
 
 def listing(directory: str = DEFAULT_SCRATCH_DIR) -> tuple[Scratch, ...]:
@@ -223,16 +250,36 @@ def remove(scratch: Scratch) -> None:
         for device in devices:
             block.detach(device)
         os.unlink(now.path)
+    for device in devices:
+        _renew(device)
 
 
 def _attach_proven(path: str, undo: ExitStack) -> Scratch:
-    """Attach path and return the scratch device. Raises ScratchMissing if another file than ours was taken."""
+    """Attach path and return the scratch device. Raises ScratchMissing if another file than ours was taken.
+
+    It has no discard: that punches holes into the file, by mkfs, or by btrfs on its own (discard=async).
+    """
     device = block.attach(path)
     undo.callback(block.detach, device)
+    with suppress(OSError):
+        block.forbid_discard(device)
     made = _of_file(path, [loop for loop in attached_loops() if loop.path == device])
     if not made.attached:
         raise ScratchMissing(name=path)
     return made
+
+
+def _renew(device: str) -> None:
+    """Give a detached loop device its discard back, after its last close; whoever opens it meanwhile only looks."""
+
+    def is_busy() -> bool:
+        try:
+            block.renew(device)
+        except OSError as error:
+            return error.errno == errno.EBUSY
+        return False
+
+    lasting(is_busy)
 
 
 def _of_file(path: str, loops: Iterable[Device]) -> Scratch:

@@ -259,7 +259,6 @@ class Prover:
                         raise
                 while not self._is_as_proved(path):
                     self.prove_place(cell, path)
-                self._prove_file(path, argv)
                 # With many members the first proof is old by the time the last one is made.
                 if needs_hold(argv) or len(paths) > 1:
                     try:
@@ -281,18 +280,6 @@ class Prover:
                 self._counted[path] = device, sectors_written(device)
                 self._written[path] = LastWrite(written=self._counted[path][1])
         self._proved_s |= dict.fromkeys(paths, time.monotonic())
-
-    def _prove_file(self, device: str, argv: tuple[str, ...]) -> None:
-        """Prove that a fallocate command names the very file below the scratch device."""
-        if argv[0] != "fallocate":
-            return
-        identity, path = self._targets[device].identity, argv[-1]
-        try:
-            found = os.lstat(path)
-        except OSError as error:
-            raise DeviceChanged(device, f"its file {path} is gone") from error
-        if (found.st_dev, found.st_ino) != (identity.backing_device, identity.backing_inode):
-            raise DeviceChanged(device, f"another file than its own is at {path} now")
 
     def note_left(self, path: str) -> Fingerprint | None:
         """Take, keep and return the fingerprint of a target as a cell left it, None where it wrote nothing to it.

@@ -108,6 +108,8 @@ class CellWork:
     step_number: int = 0
     mounted_device: int | None = None
     """st_dev of the mounted filesystem, checked right after mounting; None while nothing is mounted."""
+    usable_bytes: float = 0.0
+    """Free space of the new filesystem."""
     window: LoadWindow | None = None
     made: dict[int, SourceFiles] = field(default_factory=dict)
     """The files that workloads have made, by the workload's index."""

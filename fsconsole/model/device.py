@@ -222,6 +222,11 @@ class Device(Wire, frozen=True):
         """True for a loop device over a file that carries fsconsole's marker."""
         return self.loop is not None and self.loop.scratch_id != ""
 
+    @property
+    def is_flash(self) -> bool:
+        """True for a device that doesn't turn, and is neither a loop device nor memory."""
+        return self.rotational is False and self.kind not in (DeviceKind.LOOP, DeviceKind.OTHER)
+
 
 # Reasons why a device must not, or should not, be wiped.
 

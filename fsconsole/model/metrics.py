@@ -79,18 +79,29 @@ class Metric(str, Enum):
     MKFS = "mkfs", "mkfs", Unit.SECONDS, "real time of the mkfs command"
     MKFS_USER = "mkfs_user", "mkfs user", Unit.SECONDS, "user time of the mkfs command"
     MKFS_SYSTEM = "mkfs_system", "mkfs sys", Unit.SECONDS, "system time of the mkfs command"
-    MOUNT = "mount", "mount", Unit.SECONDS, "real time of the mount command"
-    UNMOUNT = "unmount", "unmount", Unit.SECONDS, "real time of unmounting the loaded filesystem"
+    MOUNT = "mount", "mount", Unit.SECONDS, "real time of mounting the new, empty filesystem"
+    MOUNT_FILLED = ("mount_filled", "mount filled", Unit.SECONDS,
+        "real time of mounting the filled filesystem from cold caches, before the delete")
+    UNMOUNT = "unmount", "unmount", Unit.SECONDS, "real time of the first unmount after the last load"
     CHECK = "check", "check", Unit.SECONDS, "real time of the forced full check, unmounted"
     CHECK_USER = "check_user", "check user", Unit.SECONDS, "user time of the check"
     CHECK_SYSTEM = "check_system", "check sys", Unit.SECONDS, "system time of the check"
     CHECK_RSS = "check_rss", "check memory", Unit.BYTES, "peak resident memory of the check"
+    CHECK_EMPTY = ("check_empty", "check empty", Unit.SECONDS,
+        "real time of the same check of the new filesystem, before its first mount")
+    CHECK_EMPTY_RSS = ("check_empty_rss", "check empty memory", Unit.BYTES,
+        "peak resident memory of the check of the new filesystem")
+    USED = ("used", "used", Unit.BYTES,
+        "free space after mkfs - free space before the check (statfs): data and metadata of the files")
+    INODES = ("inodes", "inodes", Unit.COUNT,
+        "inodes in use before the check (statfs); btrfs doesn't count them")
     NON_CONTIGUOUS = ("non_contiguous", "non-contiguous", Unit.PERCENT,
         "e2fsck's own share of fragmented files")
     DELETE = "delete", "delete", Unit.SECONDS, "real time of removing the tree, cold"
     DELETE_USER = "delete_user", "delete user", Unit.SECONDS, "user time of removing the tree"
     DELETE_SYSTEM = "delete_system", "delete sys", Unit.SECONDS, "system time of removing the tree"
-    DELETE_DURABLE = "delete_durable", "durable delete", Unit.SECONDS, "removing the tree and unmounting"
+    DELETE_DURABLE = ("delete_durable", "durable delete", Unit.SECONDS,
+        "real time of removing the tree, unmounting, and one flush of the device")
     USABLE = "usable", "usable", Unit.BYTES, "free space after mkfs (statfs)"
     OVERHEAD = ("overhead", "overhead", Unit.PERCENT,
         "share of the device that the empty filesystem keeps to itself")

@@ -22,6 +22,7 @@ class StepKind(str, Enum):
     ARRAY_SYNC = "array-sync"
     MKFS = "mkfs"
     FEATURES = "features"
+    CHECK_EMPTY = "check-empty"
     MOUNT = "mount"
     QUIESCE = "quiesce"
     COLD = "cold"

@@ -266,9 +266,12 @@ def usable_bytes(target: TargetSpec, filesystem: Filesystem) -> int:
 
 
 def _possible(equalise: Equalise, target: TargetSpec) -> Equalise:
-    """Return what this device can do: without discard, every cell finds the blocks as the last one left them."""
-    discards = equalise is not Equalise.DISCARD or target.can_discard
-    return equalise if discards else Equalise.NONE
+    """Return what this device can do: without discard, every cell finds the blocks as the last one left them.
+
+    A scratch device has no discard, and is zeroed instead.
+    """
+    is_possible = equalise is not Equalise.DISCARD or target.can_discard or target.is_scratch
+    return equalise if is_possible else Equalise.NONE
 
 
 def _notes(

@@ -388,7 +388,7 @@ WORKLOAD = (
                         lambda said: (DataKind(said), 0.0) if isinstance(said, str) else (DataKind.COMPRESSIBLE, said),
                         lambda pair: pair[1] or pair[0].value,
                         ("a share of zeros between 0 and 1, such as 0.5", 0.0, math.nextafter(1, 0))),
-        "Content of writes; 0.5: half of every 4 KiB is zeros, the rest random.", (DataKind.RANDOM, 0.0), ("data", "zero_share"),
+        "Content of writes; 0.5: half of every block, in parts of up to 512 bytes, is zeros, the rest random.", (DataKind.RANDOM, 0.0), ("data", "zero_share"),
         hint="random, zero, or share of zeros: 0.5", kinds=_WRITING),
     Key("direct", FLAG, "Opens with O_DIRECT; blocks and sizes must be multiples of 512 bytes, or of the device's own blocks.", default=False,
         hint="yes or no: O_DIRECT", kinds=_MOVING),

@@ -151,8 +151,8 @@ class TargetSpec:
     path: str
     size_bytes: int
     is_scratch: bool = False
-    backing_file: str = ""
-    """The file below a scratch device."""
+    keeps_blocks: bool = True
+    """False for a scratch device whose file may get other blocks when BLKZEROOUT zeroes it (FALLOC_FL_ZERO_RANGE)."""
     can_discard: bool = True
     """False where queue/discard_max_bytes is 0 (Documentation/block/queue-sysfs.rst)."""
     disk: str = ""
@@ -162,6 +162,7 @@ class TargetSpec:
     has_stripe_cache: bool = True
     """False where the device is known to be no md array of level 4, 5 or 6 (Documentation/admin-guide/md.rst)."""
     is_rotating: bool = False
+    is_flash: bool = False
     notes: tuple[str, ...] = ()
     """Notes for the operator: its stripes, and misalignment."""
 

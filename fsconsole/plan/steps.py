@@ -285,6 +285,9 @@ def _filesystem_life(cell: Cell, target: TargetSpec, filesystem: Filesystem) -> 
     yield Step(StepKind.MKFS, f"make {filesystem.name} on {device}", make, f"formats {device}")
     features = words.filled(filesystem.commands.features, device=device)
     yield Step(StepKind.FEATURES, "read back what mkfs made", (features,))
+    check = words.filled(filesystem.commands.check, device=device)
+    if cell.after.check and check:
+        yield Step(StepKind.CHECK_EMPTY, f"check the empty {filesystem.name} in full", (check,))
     yield Step(StepKind.MOUNT, f"mount {device}", (mount,), f"mounts {device}", " ".join(unmount))
     for number, workload in enumerate(cell.workloads):
         steps = load_steps(number, workload, device, mount, unmount)
@@ -296,8 +299,7 @@ def _filesystem_life(cell: Cell, target: TargetSpec, filesystem: Filesystem) -> 
         of = "" if maker is None else f" of {cell.workloads[maker].name}"
         yield Step(StepKind.EXTENTS, f"count the extents of every file{of}", workload=maker)
     yield Step(StepKind.UNMOUNT, f"unmount {device}", (unmount,))
-    if cell.after.check and filesystem.commands.check:
-        check = words.filled(filesystem.commands.check, device=device)
+    if cell.after.check and check:
         yield Step(StepKind.CHECK, f"check {filesystem.name} in full", (check,))
     if cell.after.delete is not DeleteWith.NONE:
         changes, undo = f"mounts {device}", " ".join(unmount)
@@ -306,7 +308,8 @@ def _filesystem_life(cell: Cell, target: TargetSpec, filesystem: Filesystem) -> 
         argvs = (words.filled(filesystem.commands.delete, tree=TREE),) if is_rm else ()
         how = "" if is_rm else ", entry by entry (scandir, unlinkat)"
         yield Step(StepKind.DELETE, f"remove {TREE}{how}", argvs, f"removes {TREE}")
-        yield Step(StepKind.DELETE_UNMOUNT, f"unmount {device}", (unmount,))
+        title = f"unmount {device}, then fsync of it: one flush"
+        yield Step(StepKind.DELETE_UNMOUNT, title, (unmount,))
 
 
 def _settings(values: dict[str, str], target: TargetSpec) -> Iterator[Step]:
@@ -335,17 +338,21 @@ def _in_words(values: dict[str, str]) -> str:
 
 def _equalise(target: TargetSpec, equalise: Equalise) -> Iterator[Step]:
     device = target.path
-    if equalise is Equalise.DISCARD:
-        argvs: tuple[tuple[str, ...], ...] = (("blkdiscard", "-f", device),)
-        if target.is_scratch:
-            # A discard punches holes into the backing file, and fresh holes are slower than blocks.
-            size = str(target.size_bytes)
-            argvs += (("fallocate", "-l", size, target.backing_file),)
-        yield Step(StepKind.EQUALISE, f"discard all of {device}", argvs, f"discards all of {device}")
-    elif equalise is Equalise.ZERO:
-        argv = ("blkdiscard", "-z", "-f", device)
-        yield Step(StepKind.EQUALISE, f"zero all of {device}", (argv,), f"zeroes all of {device}")
-    elif equalise is Equalise.PRECONDITION:
+    argv: tuple[str, ...]
+    if equalise is Equalise.PRECONDITION:
         argv = ("shred", "-n", "2", device)
-        title = f"fill {device} with random data, twice"
-        yield Step(StepKind.EQUALISE, title, (argv,), f"overwrites all of {device}, twice")
+        title, changes = f"fill {device} with random data, twice", f"overwrites all of {device}, twice"
+    elif not target.keeps_blocks and equalise is not Equalise.NONE:
+        argv = ("shred", "-n", "0", "-z", device)
+        title, changes = f"overwrite {device} with zeros", f"overwrites all of {device}"
+    elif equalise is Equalise.ZERO or (equalise is Equalise.DISCARD and target.is_scratch):
+        argv = ("blkdiscard", "-z", "-f", device)
+        kept = ", its file keeps its blocks" if target.is_scratch else ""
+        title, changes = f"zero all of {device}{kept}", f"zeroes all of {device}"
+    elif equalise is Equalise.DISCARD:
+        argv = ("blkdiscard", "-f", device)
+        wait = ", then wait until reads are as fast as before" if target.is_flash else ""
+        title, changes = f"discard all of {device}{wait}", f"discards all of {device}"
+    else:
+        return
+    yield Step(StepKind.EQUALISE, title, (argv,), changes)

@@ -33,6 +33,7 @@ from fsconsole.plan.read import read_plan, resolve_plan
 from fsconsole.preflight.findings import missing_tools, what_is_known
 from fsconsole.preflight.machine import array_support, require_free_array_name
 from fsconsole.system.files import kernel_release, read_int_or
+from fsconsole.system.mounts import read_mounts
 from fsconsole.system.run import RealExecutor, find_program
 
 # Codes of a plan and its devices as they were shown, to which a start can be bound.
@@ -66,6 +67,7 @@ def check_seen(code: str, now: Sequence[str], reports: Sequence[GateReport]) -> 
         raise NotAsShown(", ".join(changed))
 
 
+_ZEROES_IN_PLACE = ("ext2", "ext3", "ext4")
 _STRIPED = ("raid4", "raid5", "raid6")
 
 
@@ -167,14 +169,23 @@ def target_spec(device: Device, graph: DeviceGraph | None = None) -> TargetSpec:
         path=device.path,
         size_bytes=device.size_bytes,
         is_scratch=device.is_scratch,
-        backing_file=device.loop.path if device.loop is not None else "",
+        keeps_blocks=_keeps_blocks(device),
         can_discard=read_int_or(f"/sys/class/block/{disk}/queue/discard_max_bytes", 0) > 0,
         disk=disk,
         queues=tuple(QueueSpec(queue.name, queue.schedulers) for queue in queues_of(device, graph)),
         has_stripe_cache=device.md is not None and device.md.level in _STRIPED,
         is_rotating=bool(device.rotational),
+        is_flash=device.is_flash,
         notes=stripes_of(device, graph.devices).sentences,
     )
+
+
+def _keeps_blocks(device: Device) -> bool:
+    """Return whether a device is zeroed in place: xfs and btrfs give the file of a scratch device other blocks."""
+    if not device.is_scratch or device.loop is None:
+        return True
+    below = [mount.filesystem for mount in read_mounts() if mount.device_number == device.loop.file_device]
+    return bool(below) and below[0] in _ZEROES_IN_PLACE
 
 
 def _distinct(paths: Sequence[str]) -> tuple[Device, ...]:

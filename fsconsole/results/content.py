@@ -14,11 +14,11 @@ from fsconsole.model.metrics import Metric, Unit
 from fsconsole.model.plan import arrays_in_words
 from fsconsole.model.run import Target
 from fsconsole.model.state import RunState
-from fsconsole.results.figures import CLEAN, Noted, cells_in_words
+from fsconsole.results.figures import CLEAN, Noted, cells_in_words, check_costs
 from fsconsole.results.grid import Grid, GridRow, highest_first, share_percent
 from fsconsole.results.table import Column, TableRow, TableValue
 from fsconsole.text import GIB, KIB, MIB, TIB, printable, shorten_middle, wrap
-from fsconsole.units import fixed, format_bytes, shared_decimals
+from fsconsole.units import fixed, format_bytes, shared_decimals, significant
 
 # Run header: devices, kernel, date.
 
@@ -132,6 +132,20 @@ def scale_for(metric: Metric, values: Iterable[float]) -> ColumnScale:
     if base in (Unit.COUNT, Unit.BYTES) and factor == 1 and all(value.is_integer() for value in listed):
         return ColumnScale(unit, factor)
     return ColumnScale(unit, factor, shared_decimals(value / factor for value in listed))
+
+
+def check_words(row: GridRow) -> str:
+    """Return what a row's check costs: "check: 0.02 to 0.03 s and 1.1 to 9.0 MiB per GiB used"; empty where nothing tells."""
+    costs = {(cost.metric, cost.per): cost for cost in check_costs(row.cells)}
+    parts = []
+    for per, amount, unit in ((Metric.USED, GIB, "GiB used"), (Metric.INODES, 1_000_000, "million inodes")):
+        ranges = []
+        if (time := costs.get((Metric.CHECK, per))) is not None:
+            ranges.append(f"{significant(time.least * amount)} to {significant(time.most * amount)} s")
+        if (memory := costs.get((Metric.CHECK_RSS, per))) is not None:
+            ranges.append(f"{format_bytes(memory.least * amount)} to {format_bytes(memory.most * amount)}")
+        parts += [f"{' and '.join(ranges)} per {unit}"] if ranges else []
+    return f"check, est.: {', or '.join(parts)}" if parts else ""
 
 
 # Warnings as letters in the table, and in words below it.

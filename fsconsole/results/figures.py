@@ -246,6 +246,53 @@ def spread_percent(values: tuple[float, ...]) -> float | None:
     return spread if math.isfinite(spread) else None
 
 
+# What a check costs per byte and per inode in use: an admin's disk will be fuller than a benchmark's.
+
+_LEAST_FULL = 0.10
+_LEAST = {Metric.USED: 1, Metric.INODES: 1000}
+"""Of fewer inodes a check's time is that of everything else."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckCost:
+    """Seconds (CHECK) or bytes of memory (CHECK_RSS) per byte (USED) or inode (INODES) in use, as a range."""
+
+    metric: Metric
+    per: Metric
+    least: float
+    most: float
+
+
+def check_costs(cells: Sequence[CellFigures]) -> tuple[CheckCost, ...]:
+    """Return the costs of a row's checks; none of cells less than 10 % full, or where a check found damage.
+
+    Least: what the filled filesystem's check took beyond that of the empty one, which is right if that part stays as
+    it is on a larger device. Most: all that it took, which is right if that part grows like the rest.
+    """
+    full = [
+        cell
+        for cell in cells
+        if cell.verdict == CLEAN
+        and (cell.value(Metric.USED) or 0) >= _LEAST_FULL * (cell.value(Metric.USABLE) or math.inf)
+    ]
+    costs = []
+    for metric, of_empty in (
+        (Metric.CHECK, Metric.CHECK_EMPTY),
+        (Metric.CHECK_RSS, Metric.CHECK_EMPTY_RSS),
+    ):
+        for per, least in _LEAST.items():
+            bounds = [
+                (max(0.0, filled - empty) / amount, filled / amount)
+                for cell in full
+                if (filled := cell.value(metric))
+                and (empty := cell.value(of_empty))
+                and (amount := cell.value(per) or 0) >= least
+            ]
+            if bounds:
+                costs.append(CheckCost(metric, per, min(bounds)[0], max(most for _, most in bounds)))
+    return tuple(costs)
+
+
 # Status of runs and cells in words.
 
 _WORDS = {status: status.value for status in CellStatus} | {CellStatus.UNKNOWN: "interrupted"}

@@ -79,7 +79,7 @@ DEFAULT_COLUMNS = (
     Metric.EXTENTS_MEAN,
     Metric.MKFS,
     Metric.CHECK,
-    Metric.DELETE,
+    Metric.DELETE_DURABLE,
 )
 """What fits 80 columns beside the variant and its warnings."""
 
@@ -92,7 +92,7 @@ COLUMNS_WITH_RAW = (
     Metric.CPU,
     Metric.EXTENTS_MEAN,
     Metric.CHECK,
-    Metric.DELETE,
+    Metric.DELETE_DURABLE,
 )
 """The same where the plan has a raw row; mkfs gives way to both shares."""
 
@@ -104,7 +104,7 @@ _WHERE_MEASURED = (
 )  # fmt: skip
 """Columns that stand behind the durable one where a load has such figures; operations those of counted loads alone."""
 _COUNTED = frozenset({WorkloadKind.RANDOM_READ, WorkloadKind.RANDOM_WRITE, WorkloadKind.MIX})
-_GIVE_WAY = (Metric.MKFS, Metric.CHECK, Metric.DELETE, Metric.EXTENTS_MEAN, Metric.CPU)
+_GIVE_WAY = (Metric.MKFS, Metric.CHECK, Metric.DELETE_DURABLE, Metric.EXTENTS_MEAN, Metric.CPU)
 """Columns that make room for them, the first one first."""
 _MOST_COLUMNS = 7
 """With one that was not always there."""

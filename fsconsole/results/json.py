@@ -7,6 +7,7 @@ import json
 from fsconsole.model.metrics import Metric
 from fsconsole.model.state import CellState, RunState
 from fsconsole.model.wire import to_plain
+from fsconsole.results.figures import check_costs
 from fsconsole.results.grid import Grid, GridRow
 
 SCHEMA = 1
@@ -85,6 +86,10 @@ def _row(row: GridRow) -> Json:
             for metric, summary in row.figures
         },
         "check_verdict": row.verdict,
+        "check_costs": [
+            {"metric": cost.metric.value, "per": cost.per.value, "least": cost.least, "most": cost.most}
+            for cost in check_costs(row.cells)
+        ],
         "notes": list(row.notes),
     }
 

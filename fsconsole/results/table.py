@@ -17,6 +17,7 @@ _NAME_LINES = 2
 _ANY_LINES = 100
 _NOTE_LINES = 8
 _GAPS = (2, 1)
+_LONGEST_HEAD = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,14 @@ class Column:
     name: str
     unit: str = ""
     is_right: bool = True
+
+    @property
+    def head(self) -> tuple[str, str]:
+        """Name and unit; the last word of a long name stands in the second line."""
+        first, _, last = self.name.rpartition(" ")
+        if first and len(self.name) > _LONGEST_HEAD:
+            return first, f"{last} {self.unit}".rstrip()
+        return self.name, self.unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +65,7 @@ class TableValue:
         """What each column takes that shows its head and all cells whole."""
         full = [row.cells for row in self.rows if row.cells]
         return tuple(
-            max(map(cells_of, (column.name, column.unit, *(cells[index] for cells in full))))
+            max(map(cells_of, (*column.head, *(cells[index] for cells in full))))
             for index, column in enumerate(self.columns)
         )
 
@@ -115,7 +124,7 @@ class TableLayout:
 
     def head_line(self, line: int, first: int) -> str:
         """Return the first or second line of the head."""
-        texts = [column.unit if line else column.name for column in self.value.columns]
+        texts = [column.head[line] for column in self.value.columns]
         return pad_right("" if line else self.value.name, self.name_width) + self._beside(texts, first)
 
     def row_line(self, line: int, first: int) -> str:

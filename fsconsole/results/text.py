@@ -10,6 +10,7 @@ from fsconsole.model.state import RunState
 from fsconsole.results.content import (
     UNITS_NOTE,
     caption_of,
+    check_words,
     facts,
     hanging,
     heading,
@@ -19,7 +20,7 @@ from fsconsole.results.content import (
 )
 from fsconsole.results.grid import DEFAULT_COLUMNS, Grid
 from fsconsole.results.table import LEAST_WIDTH, table_lines
-from fsconsole.text import cells_of, wrap
+from fsconsole.text import cells_of, printable, wrap
 
 _MORE = "`fsconsole results --explain`: what columns mean, what to do about warnings."
 
@@ -58,6 +59,11 @@ def render_text(
         lines += ["", "Columns"]
         for metric in columns:
             lines += hanging(f"  {metric.column:<{widest}}  ", metric.help, width)
+        # A cell with several workloads has a row for each, and one check.
+        checks = {row.indexes: f"{row.name}: {words}" for row in grid.rows if (words := check_words(row))}
+        lines += ["", *_wrapped(("Checks, from an empty and a filled filesystem",), width)] if checks else []
+        for said in checks.values():
+            lines += hanging("  ", printable(said), width)
     else:
         lines += ["", *_wrapped((_MORE,), width)]
     return "\n".join(lines) + "\n"

@@ -8,6 +8,7 @@ from fsconsole.client.runs import Look
 from fsconsole.model.figures import Publication
 from fsconsole.model.metrics import OF_MIXES, Metric, Unit
 from fsconsole.results.content import (
+    check_words,
     heading,
     order_words,
     table_of,
@@ -49,11 +50,14 @@ _FIRST_OF_GROUP = {
     ),
     "array": (Metric.ARRAY_SYNC,),
     "filesystem": (
-        Metric.MKFS, Metric.MKFS_USER, Metric.MKFS_SYSTEM, Metric.MOUNT, Metric.UNMOUNT, Metric.USABLE,
-        Metric.OVERHEAD,
+        Metric.MKFS, Metric.MKFS_USER, Metric.MKFS_SYSTEM, Metric.MOUNT, Metric.MOUNT_FILLED,
+        Metric.UNMOUNT, Metric.USABLE, Metric.OVERHEAD, Metric.USED, Metric.INODES,
     ),
-    "check": (Metric.CHECK, Metric.CHECK_USER, Metric.CHECK_SYSTEM, Metric.CHECK_RSS),
-    "delete": (Metric.DELETE, Metric.DELETE_USER, Metric.DELETE_SYSTEM, Metric.DELETE_DURABLE),
+    "check": (
+        Metric.CHECK, Metric.CHECK_USER, Metric.CHECK_SYSTEM, Metric.CHECK_RSS, Metric.CHECK_EMPTY,
+        Metric.CHECK_EMPTY_RSS,
+    ),
+    "delete": (Metric.DELETE_DURABLE, Metric.DELETE, Metric.DELETE_USER, Metric.DELETE_SYSTEM),
 }  # fmt: skip
 
 
@@ -162,6 +166,7 @@ def pane_lines(row: GridRow, grid: Grid, width: int) -> tuple[TextLine, ...]:
     lines = text_lines(row.name, width, "strong")
     for said in (*(f"published as: {other}" for other in row.printed), *row.notes):
         lines += text_lines(said, width)
+    lines += text_lines(words, width) if (words := check_words(row)) else []
     for warning in worded_for(row, grid):
         lines += map(TextLine, warning_lines(warning, width))
     return tuple(lines)

@@ -16,7 +16,7 @@ from enum import IntFlag
 from typing import NamedTuple
 
 from fsconsole.errors.runs import KernelLacks
-from fsconsole.system.files import Closing, opened
+from fsconsole.system.files import Closing, opened, read_int_or
 
 _BLKROSET = 0x125D
 _BLKROGET = 0x125E
@@ -167,6 +167,8 @@ _LOOP_SET_STATUS64 = 0x4C04
 _LOOP_GET_STATUS64 = 0x4C05
 _LOOP_SET_DIRECT_IO = 0x4C08
 _LOOP_CONFIGURE = 0x4C0A
+_LOOP_CTL_ADD = 0x4C80
+_LOOP_CTL_REMOVE = 0x4C81
 _LOOP_CTL_GET_FREE = 0x4C82
 
 _LO_FLAGS_READ_ONLY = 1
@@ -254,6 +256,30 @@ def detach(device_path: str) -> None:
     """Detach a loop device, at its last close if it is in use (man 4 loop). Raises OSError: ENXIO if not attached."""
     with opened(device_path) as fd:
         fcntl.ioctl(fd, _LOOP_CLR_FD, 0)
+    with suppress(OSError):
+        renew(device_path)
+
+
+def forbid_discard(device_path: str) -> None:
+    """Have a loop device refuse discards, which punch holes into its file, until it is detached. Raises OSError."""
+    with opened(_discard_limit(device_path), os.O_WRONLY) as fd:
+        os.write(fd, b"0")
+
+
+def renew(device_path: str) -> None:
+    """Give a detached loop device its discard back. Raises OSError: EBUSY while it is in use.
+
+    The limit outlasts a detach, and Linux 6.18 refuses any other value once it is 0: the device is made anew.
+    """
+    if read_int_or(_discard_limit(device_path), 1) == 0:
+        number = int(device_path.removeprefix("/dev/loop"))
+        with opened(_CONTROL, os.O_RDWR) as control:
+            fcntl.ioctl(control, _LOOP_CTL_REMOVE, number)
+            fcntl.ioctl(control, _LOOP_CTL_ADD, number)
+
+
+def _discard_limit(device_path: str) -> str:
+    return f"/sys/block/{os.path.basename(device_path)}/queue/discard_max_bytes"
 
 
 def _attach(path: str, flags: int) -> tuple[int, str]:
@@ -314,6 +340,10 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syncfs.argtypes = (ctypes.c_int,)
 _libc.syncfs.restype = ctypes.c_int
 
+_libc.fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
+_libc.fallocate.restype = ctypes.c_int
+_FALLOC_FL_KEEP_SIZE = 1
+
 _DROP_CACHES = "/proc/sys/vm/drop_caches"
 _PAGES_AND_SLABS = b"3"
 
@@ -321,6 +351,13 @@ _PAGES_AND_SLABS = b"3"
 def syncfs(fd: int) -> None:
     """Write out the filesystem of an open file (man 2 syncfs). Raises OSError: since 5.8 also for lost writes."""
     if _libc.syncfs(fd) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+def reserve(fd: int, size_bytes: int) -> None:
+    """Allocate blocks for a file, in as few pieces as there can be, but leave its size. Raises OSError (man 2 fallocate)."""
+    if _libc.fallocate(fd, _FALLOC_FL_KEEP_SIZE, 0, size_bytes) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
 

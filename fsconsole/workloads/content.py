@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 
 from fsconsole.model.workload import DataKind, Workload
 from fsconsole.text import SECTOR_BYTES
@@ -23,7 +24,9 @@ _MOST_STAMPS = 65_535
 """Odd, as all numbers of stamps: pieces of one page come to another place of the pool each time round."""
 CACHE_LINE_BYTES = 64
 PAGE_BYTES = 4096
-"""What O_DIRECT wants memory aligned to at most (man 2 open, NOTES), what is stamped, and what a share of zeros is kept in."""
+"""What O_DIRECT wants memory aligned to at most (man 2 open, NOTES), and what is stamped."""
+_PART_BYTES = 512
+"""So that blocks and files of less than a page have their share of zeros, too."""
 _WORD_BYTES = 8
 _PAGE_WORDS = PAGE_BYTES // _WORD_BYTES
 _STEP = 40_521 / 65_536
@@ -80,7 +83,11 @@ class PayloadContent:
         size_bytes = own_bytes(threads)
         pool = filled(self.data, size_bytes, block)
         first, stride = walk(size_bytes, self.alignment_bytes, thread)
-        return Pieces(pool, first, stride, size_bytes - 1, stamper(pool, self.words, block, threads, thread))
+        stamp = stamper(pool, self.words, block, threads, thread)
+        # Zeros among the two words that are stamped would be lost.
+        random_bytes = int(_parts(block)[0] * (1 - self.workload.zero_share))
+        is_sparse = self.workload.data is DataKind.COMPRESSIBLE and random_bytes < 2 * _WORD_BYTES
+        return Pieces(pool, first, stride, size_bytes - 1, None if is_sparse else stamp)
 
 
 def content_of(workload: Workload) -> PayloadContent:
@@ -94,10 +101,25 @@ def content_of(workload: Workload) -> PayloadContent:
     words = os.urandom(_SHARED_POOL_BYTES if is_shared else POOL_BYTES)
     data = words
     if workload.data is DataKind.COMPRESSIBLE:
-        zeros = bytes(round(workload.zero_share * PAGE_BYTES))
-        kept = PAGE_BYTES - len(zeros)
-        data = b"".join(data[at : at + kept] + zeros for at in range(0, len(data), PAGE_BYTES))
+        data = b"".join(_with_zeros(words, _parts(block), workload.zero_share))
     return PayloadContent(workload, words, data, filled(data, len(data), block) if is_shared else memoryview(b""))
+
+
+def _parts(block: int) -> tuple[int, ...]:
+    """Return the sizes of a page's parts, each with its share of zeros: so has a block, which begins with a page."""
+    ends = sorted({*range(0, PAGE_BYTES + 1, _PART_BYTES), block % PAGE_BYTES})
+    return tuple(end - begin for begin, end in pairwise(ends))
+
+
+def _with_zeros(words: bytes, parts: tuple[int, ...], share: float) -> Iterator[bytes]:
+    """Yield random data, each part of each page with zeros at its end: so many that all pages together have the share."""
+    for page in range(len(words) // PAGE_BYTES):
+        at = page * PAGE_BYTES
+        for size in parts:
+            zeros = int((page + 1) * size * share) - int(page * size * share)
+            yield words[at : at + size - zeros]
+            yield bytes(zeros)
+            at += size
 
 
 def walk(pool_bytes: int, alignment_bytes: int, thread: int) -> tuple[int, int]:

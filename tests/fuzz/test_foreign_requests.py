@@ -63,7 +63,7 @@ def _known(path: str, size_bytes: int = 4 * GIB, backing_file: str = "") -> Targ
     disk = path.removeprefix("/dev/")
     queue = QueueSpec(disk, ("none", "mq-deadline"))
     return TargetSpec(
-        path, size_bytes, is_scratch=bool(backing_file), backing_file=backing_file, can_discard=True, disk=disk, queues=(queue,)
+        path, size_bytes, is_scratch=bool(backing_file), can_discard=True, disk=disk, queues=(queue,)
     )  # fmt: skip
 
 

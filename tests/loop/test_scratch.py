@@ -6,6 +6,7 @@ import errno
 import fcntl
 import json
 import os
+import re
 import resource
 import stat
 import subprocess
@@ -19,17 +20,19 @@ import pytest
 from fsconsole.devices import marker, scratch
 from fsconsole.devices.scratch import Scratch
 from fsconsole.devices.snapshot import find_device
+from fsconsole.engine.steps import equalise
 from fsconsole.errors import ExitCode
 from fsconsole.errors.runs import NoSpace
 from fsconsole.errors.targets import BadQuantity, ScratchImpossible, ScratchInUse, ScratchMissing
+from fsconsole.journal.past import read_state
 from fsconsole.system import block
 from fsconsole.system.block import device_size_bytes, diskseq, is_read_only
 from fsconsole.system.locks import FileLock
-from fsconsole.text import MIB
+from fsconsole.text import GIB, MIB
 from tests.conftest import MakeLoopDevice, Mount, loops_under, lose_power, run, unmount, wait_until
 from tests.loop.commands import APART, OwnLoop
 from tests.loop.gate_cases import file_below, held_by_another_process, sparse
-from tests.loop.runs import fsconsole
+from tests.loop.runs import carry_out, fsconsole
 
 SIZE = 16 * MIB
 
@@ -66,6 +69,81 @@ def test_what_a_run_left_on_a_scratch_file_is_known_after_the_power_was_cut(
     unmount(before)
     with (mounted(disk) / "scratch.img").open("rb") as kept:
         assert marker.marker_of(kept.fileno()).left == "a digest"
+
+
+def test_a_scratch_file_is_written_in_full_once_and_its_device_punches_no_holes(
+    scratch_folder: Path, tmp_path: Path
+) -> None:
+    told: list[int] = []
+    made = scratch.create(SIZE, str(scratch_folder), progress=told.append)
+    assert told == sorted(told)
+    assert told[-1] == SIZE
+    said = run("filefrag", "-v", made.path)
+    assert "unwritten" not in said
+    assert os.stat(made.path).st_blocks * 512 >= SIZE
+    limit = Path(f"/sys/block/{os.path.basename(made.device)}/queue/discard_max_bytes")
+    assert limit.read_text() == "0\n"
+    scratch.remove(made)
+    # The next user of that number has discard again, where nobody else has taken it by now.
+    sparse(tmp_path / "next", SIZE)
+    if subprocess.run(["losetup", made.device, str(tmp_path / "next")], check=False).returncode == 0:
+        found = limit.read_text()
+        block.detach(made.device)
+        assert int(found) > 0
+
+
+@pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs", "tmpfs"])
+def test_every_cell_starts_from_the_same_blocks_of_the_file_or_is_labelled(
+    kind: str, scratch_folder: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if kind != "ext4":
+        mounted, loop_device = (request.getfixturevalue(name) for name in ("mounted", "loop_device"))
+        point = mounted("tmpfs", filesystem="tmpfs", options="size=2g")
+        if kind != "tmpfs":
+            disk = loop_device(2 * GIB)
+            run(f"mkfs.{kind}", "-q", disk)
+            point = mounted(disk)
+        scratch_folder = point / "scratch"
+    made = scratch.create(128 * MIB, str(scratch_folder))
+    try:
+        before = blocks_of(made.path)
+        done, folder = carry_out(TWO_KINDS, made.device, tmp_path)
+        assert done.returncode == 0, done.stderr
+        cells = read_state(folder).cells
+        moved = ["got other blocks" in " ".join(w.reason for w in cell.warnings) for cell in cells]
+        assert moved == [kind in ("btrfs", "tmpfs")] * 2
+        assert (before == blocks_of(made.path)) is (kind != "btrfs")
+        (argv,) = {command.argv for cell in cells for step in cell.steps[1:2] for command in step.commands}
+        assert argv[:3] == (("blkdiscard", "-z", "-f") if kind == "ext4" else ("shred", "-n", "0"))
+    finally:
+        scratch.remove(made)
+
+
+def test_reads_of_a_device_are_timed_past_the_page_cache(scratch_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = scratch.create(SIZE, str(scratch_folder))
+    stat = Path(f"/sys/block/{os.path.basename(made.device)}/stat")
+    monkeypatch.setattr(equalise, "_WINDOW_S", 0.05)
+    work = SimpleNamespace(run=SimpleNamespace(requests=SimpleNamespace(interrupting=False)))
+    before = [int(word) for word in stat.read_text().split()]
+    assert 0 < equalise.read_p99_s(work, made.device) < 10
+    after = [int(word) for word in stat.read_text().split()]
+    # Each of 4 KiB, that is 8 sectors (Documentation/block/stat.rst).
+    assert after[2] - before[2] == 8 * (after[0] - before[0]) > 0
+
+
+TWO_KINDS = """
+schema = 1
+order = "as-listed"
+variant = [{ type = "btrfs" }, { type = "ext4", mkfs = "-E discard" }]
+workload = [{ kind = "create", threads = 2, file_size = "8MiB" }]
+"""
+
+
+def blocks_of(path: str) -> list[int]:
+    """Return where every 4 KiB of a file lies, by filefrag; nothing where its filesystem doesn't tell."""
+    said = subprocess.run(["filefrag", "-v", "-b4096", path], check=False, capture_output=True, text=True).stdout
+    spans = re.findall(r"^ +\d+: +\d+\.\. +\d+: +(\d+)\.\. +(\d+):", said, re.MULTILINE)
+    return [block for first, last in spans for block in range(int(first), int(last) + 1)]
 
 
 def test_the_last_of_a_disk_is_refused_and_nothing_is_made(loop_device: MakeLoopDevice, mounted: Mount) -> None:

@@ -92,7 +92,7 @@ async def test_a_scratch_device_is_made_in_a_form_that_says_why_it_can_not_be_an
         children.held = ("scratch",)
         children.answers = {"scratch create": MADE, "devices": listed(FREE, SCRATCH)}
         await pilot.press("enter")
-        await shows(pilot, "Creating and allocating 64MiB", "Escape cancels")
+        await shows(pilot, "Writing 64MiB: 0 B", "Escape cancels")
         children.release.set()
         await shows(pilot, "[x] loop0", "1 target ticked")
         assert targets(pilot) == [SCRATCH.path]
@@ -124,7 +124,7 @@ async def test_what_is_left_of_a_making_that_was_ended_is_looked_for_before_it_i
             await shows(pilot, "It fits")
             pilot.app.screen.query_one("#directory", Input).value = "/srv"
             await pilot.press("enter")
-            await shows(pilot, "Creating and allocating")
+            await shows(pilot, "Writing 4GiB")
             await pilot.press("escape")
             await shows(pilot, told)
             removed = [words for words in children.asked if words[:2] == ("scratch", "remove")]

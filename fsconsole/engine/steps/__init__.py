@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from fsconsole.engine.steps import arrays, life, load, settings
+from fsconsole.engine.steps import arrays, equalise, life, load, settings
 from fsconsole.engine.work import Handler
 from fsconsole.model.plan import StepKind
 
 HANDLERS: dict[StepKind, Handler] = {
     StepKind.GATE: life.pass_gate,
     StepKind.SETTINGS: settings.set_all,
-    StepKind.EQUALISE: life.equalise,
+    StepKind.EQUALISE: equalise.equalise,
     StepKind.ARRAY: arrays.make,
     StepKind.ARRAY_SYNC: arrays.wait_until_in_step,
     StepKind.MKFS: life.make,
     StepKind.FEATURES: life.read_features,
+    StepKind.CHECK_EMPTY: life.check_empty,
     StepKind.MOUNT: life.mount_new,
     StepKind.QUIESCE: load.quiesce,
-    StepKind.COLD: life.remount,
+    StepKind.COLD: life.remount_cold,
     StepKind.WORKLOAD: load.load,
     StepKind.DRAIN: load.drain,
     StepKind.SETTINGS_BACK: settings.set_back,
-    StepKind.REMOUNT: life.remount,
+    StepKind.REMOUNT: life.remount_timed,
     StepKind.EXTENTS: life.survey,
-    StepKind.UNMOUNT: life.unmount_timed,
+    StepKind.UNMOUNT: life.unmount_filled,
     StepKind.CHECK: life.check,
     StepKind.COLD_MOUNT: life.mount_cold,
     StepKind.DELETE: life.delete,

@@ -1,4 +1,4 @@
-"""Steps of a filesystem's life: gate, equalise, mkfs, mount, extents, unmount, check, delete."""
+"""Steps of a filesystem's life: gate, mkfs, mount, extents, unmount, check, delete."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Step, StepKind
 from fsconsole.plan.steps import TREE
-from fsconsole.system.block import drop_caches, forget_cached
+from fsconsole.system.block import drop_caches, flush_buffers, forget_cached
+from fsconsole.system.files import opened
 from fsconsole.system.mounts import mounted_at
 from fsconsole.telemetry.machine import bdi_stats_path
 from fsconsole.workloads.tree import DIRECTORY_FLAGS, RemovalStopped, remove_tree
@@ -46,13 +47,17 @@ def check(work: CellWork, step: Step) -> StepResult:
     if verdict is CheckVerdict.ERRORS and checks.naming(checks.worth_a_warning(result.kernel_log, device), device):
         # After I/O errors, apparent damage may be the disk's fault alone.
         verdict = CheckVerdict.FAILED
-    figures = [
-        *_timed(result.usage, Metric.CHECK, Metric.CHECK_USER, Metric.CHECK_SYSTEM),
-        Measurement(Metric.CHECK_RSS, result.usage.max_rss_bytes),
-    ]
+    is_empty = step.kind is StepKind.CHECK_EMPTY
+    figures = list(_timed(result.usage, Metric.CHECK, Metric.CHECK_USER, Metric.CHECK_SYSTEM))
     share_percent = checks.non_contiguous_percent(said)
     if share_percent is not None:
         figures.append(Measurement(Metric.NON_CONTIGUOUS, share_percent))
+    if is_empty:
+        figures = [Measurement(Metric.CHECK_EMPTY, result.usage.elapsed_s)]
+    # 0: it was over before its memory could be read.
+    if result.usage.max_rss_bytes:
+        peak = Metric.CHECK_EMPTY_RSS if is_empty else Metric.CHECK_RSS
+        figures.append(Measurement(peak, result.usage.max_rss_bytes))
     reason = ""
     if verdict is not CheckVerdict.CLEAN:
         said_by = (result.err, result.out) if verdict is CheckVerdict.FAILED else (result.out, result.err)
@@ -60,6 +65,15 @@ def check(work: CellWork, step: Step) -> StepResult:
         reason = f"{_FOUND[verdict]}: {(*complaints, failure_words(result))[0]}"
         work.warn(WarningKind.CHECK, reason, _HINT)
     return StepResult(tuple(figures), verdict=verdict.value, reason=reason)
+
+
+def check_empty(work: CellWork, step: Step) -> StepResult:
+    """Check the new filesystem; what the filled one takes beyond it is what its files cost."""
+    result = check(work, step)
+    with opened(work.cell.target) as device:
+        # e2fsck reads inode tables through the device's page cache: the load must not find them there.
+        flush_buffers(device)
+    return result
 
 
 def _timed(usage: ResourceUsage, elapsed: Metric, user: Metric, system: Metric) -> tuple[Measurement, ...]:
@@ -78,6 +92,7 @@ def mount_new(work: CellWork, step: Step) -> StepResult:
     elapsed_s = _mount(work, step.commands[0])
     note_features(work, Scope.MOUNT, read_mount_options(work.cell.target, work.mount_point))
     room = space_measurements(work.mount_point, work.cell.target)
+    work.usable_bytes = room[0].value
     descriptor = open_mount(work)
     try:
         os.mkdir(TREE_NAME, 0o755, dir_fd=descriptor)
@@ -86,32 +101,39 @@ def mount_new(work: CellWork, step: Step) -> StepResult:
     return StepResult((Measurement(Metric.MOUNT, elapsed_s), *room))
 
 
-def remount(work: CellWork, step: Step) -> StepResult:
-    """Unmount and mount again, which frees preallocation beyond the ends of files.
+def remount_timed(work: CellWork, step: Step) -> StepResult:
+    """Unmount the loaded filesystem, and mount it, which frees preallocation beyond the ends of files."""
+    unmount_argv, mount_argv = step.commands
+    elapsed_s = unmount(work, unmount_argv)
+    _mount(work, mount_argv)
+    return StepResult((Measurement(Metric.UNMOUNT, elapsed_s),))
 
-    For a cold read all caches are dropped in between: the filesystem is in no cache of the kernel.
-    """
-    unmount_argv, *between, mount_argv = step.commands
+
+def remount_cold(work: CellWork, step: Step) -> StepResult:
+    """Unmount, drop all caches and mount: the filesystem is in no cache of the kernel."""
+    unmount_argv, sync_argv, mount_argv = step.commands
     unmount(work, unmount_argv)
-    for argv in between:
-        work.command(argv)
-    if step.kind is StepKind.COLD:
-        drop_caches()
+    work.command(sync_argv)
+    drop_caches()
     _mount(work, mount_argv)
     return StepResult()
 
 
 def mount_cold(work: CellWork, step: Step) -> StepResult:
-    """Mount with the filesystem in no cache of the kernel."""
+    """Mount the filled filesystem, which is in no cache of the kernel."""
     os.sync()
     drop_caches()
-    _mount(work, step.commands[0])
-    return StepResult()
+    return StepResult((Measurement(Metric.MOUNT_FILLED, _mount(work, step.commands[0])),))
 
 
-def unmount_timed(work: CellWork, step: Step) -> StepResult:
-    """Unmount the loaded filesystem."""
-    return StepResult((Measurement(Metric.UNMOUNT, unmount(work, step.commands[0])),))
+def unmount_filled(work: CellWork, step: Step) -> StepResult:
+    """Measure what the loads have filled, and unmount for the check."""
+    room = os.statvfs(work.mount_point)
+    figures = [Measurement(Metric.USED, work.usable_bytes - room.f_bfree * room.f_frsize)]
+    if room.f_files:
+        figures.append(Measurement(Metric.INODES, room.f_files - room.f_ffree))
+    unmount(work, step.commands[0])
+    return StepResult(tuple(figures))
 
 
 def release(work: CellWork, _step: Step) -> StepResult:
@@ -190,8 +212,13 @@ def delete(work: CellWork, step: Step) -> StepResult:
 
 
 def unmount_after_delete(work: CellWork, step: Step) -> StepResult:
-    """Unmount, which waits for the delete's remaining writes."""
+    """Unmount, which waits for the delete's remaining writes, and flush the device, which not every unmount does."""
     unmount(work, step.commands[0], clock_runs_on=True)
+    with opened(work.cell.target) as device:
+        try:
+            os.fsync(device)
+        except OSError as error:
+            raise StepFailed(f"not all of the delete reached the device: {error.strerror}") from error
     return StepResult((Measurement(Metric.DELETE_DURABLE, time.monotonic() - work.delete_began_s),))
 
 
@@ -199,13 +226,6 @@ def pass_gate(work: CellWork, _step: Step) -> StepResult:
     """Prove that the target is still what consent was given for; an error here ends the run."""
     work.run.prover.prove_cell(work.cell)
     return StepResult(verdict="passed")
-
-
-def equalise(work: CellWork, step: Step) -> StepResult:
-    """Bring the device into the state that every cell starts from, right after the gate."""
-    for argv in step.commands:
-        _wipe(work, argv, step.device)
-    return StepResult(verdict=work.cell.equalise.value)
 
 
 def make(work: CellWork, step: Step) -> StepResult:
@@ -218,8 +238,8 @@ def make(work: CellWork, step: Step) -> StepResult:
     return StepResult(_timed(results[0].usage, Metric.MKFS, Metric.MKFS_USER, Metric.MKFS_SYSTEM))
 
 
-def _wipe(work: CellWork, argv: tuple[str, ...], device: str = "") -> CommandResult:
-    with work.run.prover.wiping(work.cell, argv, (device,) if device else ()):
+def _wipe(work: CellWork, argv: tuple[str, ...]) -> CommandResult:
+    with work.run.prover.wiping(work.cell, argv):
         return work.command(argv)
 
 

@@ -8,6 +8,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -89,6 +90,16 @@ def scratch_files(directory: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def new_bytes(directory: str, before: frozenset[str]) -> int:
+    """Return the size of the scratch files in a directory that were not there before: they grow as they are written."""
+    place = os.path.join(glob.escape(os.path.realpath(directory)), "scratch-*.img")
+    total = 0
+    for path in frozenset(glob.glob(place)) - before:
+        with suppress(FileNotFoundError):
+            total += os.path.getsize(path)
+    return total
+
+
 class ScratchForm(Dialog[Scratch]):
     """Asks for size and directory, and makes the device; ends with it, or with None where none was made."""
 
@@ -103,6 +114,8 @@ class ScratchForm(Dialog[Scratch]):
         self._room: FreeSpace | None = None
         self._started_s: float | None = None
         self._end = asyncio.Event()
+        self._before: frozenset[str] = frozenset()
+        self._written_bytes = 0
 
     def body(self) -> Iterable[Widget]:
         yield Static(plain("A loop device over a file that is made here. The file's disk sets its speed."))
@@ -117,7 +130,7 @@ class ScratchForm(Dialog[Scratch]):
             yield Button(plain("Cancel"), id="leave", compact=True)
 
     async def on_mount(self) -> None:
-        self.set_interval(1.0, self._tell_progress)
+        self.set_interval(1.0, self._look_at_progress)
         await self._look_for_space()
         if self._room is not None:
             self.query_one("#size", Input).value = default_size(self._room)
@@ -148,7 +161,7 @@ class ScratchForm(Dialog[Scratch]):
         size, directory = self._text("size"), self._text("directory")
         told, style = "", "$error"
         try:
-            before = await asyncio.to_thread(scratch_files, directory)
+            self._before, self._written_bytes = await asyncio.to_thread(scratch_files, directory), 0
             words = ("scratch", "create", "--size", size, "--dir", directory, "--json")
             done = await self._children.run_or_end(self._end, *words)
             if done.exit_code and not self._end.is_set():
@@ -159,7 +172,7 @@ class ScratchForm(Dialog[Scratch]):
                 return
             if made is not None:
                 await carried_out(self._children, "scratch", "remove", "--yes", made.scratch_id)
-            left = await asyncio.to_thread(scratch_files, directory) - before
+            left = await asyncio.to_thread(scratch_files, directory) - self._before
             files = ", ".join(map(printable, sorted(left)))
             told, style = "Cancelled: no device and no file is left.", "$warning"
             if files:
@@ -182,12 +195,17 @@ class ScratchForm(Dialog[Scratch]):
             self._say(words, "" if is_good else "$warning")
         return is_good
 
+    async def _look_at_progress(self) -> None:
+        if self._started_s is not None:
+            self._written_bytes = await asyncio.to_thread(new_bytes, self._text("directory"), self._before)
+            self._tell_progress()
+
     def _tell_progress(self) -> None:
         if self._started_s is not None:
             elapsed = format_guess(time.monotonic() - self._started_s)
             size = self._text("size")
             ending = f"Cancelling and removing what was made of {size}; {elapsed} so far."
-            making = f"Creating and allocating {size}: {elapsed}. Escape cancels."
+            making = f"Writing {size}: {format_bytes(self._written_bytes)}, {elapsed}. Escape cancels."
             self._say(ending if self._end.is_set() else making)
 
     def _say(self, text: str, style: str = "") -> None:

@@ -19,7 +19,7 @@ from fsconsole.plan.read import find_config, list_configs, parse_plan, read_plan
 from fsconsole.show.plan_text import plan_lines
 from fsconsole.text import GIB, KIB, MIB
 
-SCRATCH = TargetSpec("/dev/loop3", 2 * GIB, is_scratch=True, backing_file="/srv/scratch.img")
+SCRATCH = TargetSpec("/dev/loop3", 2 * GIB, is_scratch=True)
 FOUR = tuple(replace(SCRATCH, path=f"/dev/loop{number}") for number in range(3, 7))
 
 

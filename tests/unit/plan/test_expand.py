@@ -22,7 +22,7 @@ from tests.unit.plan.examples import DESIGN, DEVICE, SMALLEST, VARIANT, WORKLOAD
 from tests.unit.results import build as made
 
 TWO = "[[variant]]\ntype = 'ext4'\nmount = 'data=ordered'\n[[variant]]\ntype = 'xfs'\n"
-SCRATCH = TargetSpec("/dev/loop3", GIB, is_scratch=True, backing_file="/srv/scratch.img")
+SCRATCH = TargetSpec("/dev/loop3", GIB, is_scratch=True)
 
 
 def checklist(mkfs: str = "", mount: str = "", exclude: str = "[]", head: str = "order = 'as-listed'") -> str:
@@ -182,6 +182,10 @@ def test_a_device_without_discard_is_not_discarded_and_the_plan_says_so() -> Non
     assert cell.equalise is Equalise.NONE
     assert StepKind.EQUALISE not in [step.kind for step in cell.steps]
     assert "offers no discard" in plan.notes[0]
+    # A scratch device never has one: it is zeroed.
+    plan = build(SMALLEST, replace(SCRATCH, can_discard=False))
+    assert StepKind.EQUALISE in [step.kind for step in plan.cells[0].steps]
+    assert plan.notes == ()
 
 
 def test_bytes_to_write_count_workload_inode_tables_and_equalising() -> None:

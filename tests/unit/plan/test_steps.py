@@ -14,8 +14,8 @@ from fsconsole.text import GIB, MIB
 from tests.unit.plan.examples import DEVICE, SMALLEST, VARIANT, WORKLOAD, build
 
 LIFE = [
-    "gate", "equalise", "mkfs", "features", "mount", "quiesce", "workload", "drain", "remount", "extents", "unmount",
-    "check", "cold-mount", "delete", "delete-unmount", "release",
+    "gate", "equalise", "mkfs", "features", "check-empty", "mount", "quiesce", "workload", "drain", "remount", "extents",
+    "unmount", "check", "cold-mount", "delete", "delete-unmount", "release",
 ]  # fmt: skip
 
 
@@ -43,7 +43,7 @@ def test_the_life_of_a_filesystem_is_in_the_order_of_the_manual() -> None:
 def test_every_workload_that_makes_files_has_its_own_quiet_start_drain_and_extents() -> None:
     text = SMALLEST + WORKLOAD.replace("large files", "more")
     load = ["quiesce", "workload", "drain"]
-    assert kinds(text) == [*LIFE[:5], *load, *load, "remount", "extents", *LIFE[9:]]
+    assert kinds(text) == [*LIFE[:6], *load, *load, "remount", "extents", *LIFE[10:]]
     numbers = [step.workload for step in steps(text) if step.kind.value in (*load, "extents")]
     assert numbers == [0, 0, 0, 1, 1, 1, 0, 1]
 
@@ -51,7 +51,7 @@ def test_every_workload_that_makes_files_has_its_own_quiet_start_drain_and_exten
 def test_what_changes_nothing_has_no_drain_and_one_maker_of_files_needs_no_name_at_its_extents() -> None:
     text = SMALLEST + READ + "[[workload]]\nkind = 'append'\nfile_size = '1MiB'\n"
     load = ["quiesce", "workload", "drain"]
-    assert kinds(text) == [*LIFE[:5], *load, *load[:2], *load, *LIFE[8:]]
+    assert kinds(text) == [*LIFE[:6], *load, *load[:2], *load, *LIFE[9:]]
     assert [step.workload for step in steps(text) if step.kind is StepKind.EXTENTS] == [None]
     loads = [step for step in steps(text) if step.kind is StepKind.WORKLOAD]
     assert [bool(step.changes) for step in loads] == [True, False, True]
@@ -59,7 +59,7 @@ def test_what_changes_nothing_has_no_drain_and_one_maker_of_files_needs_no_name_
 
 def test_a_cold_load_is_unmounted_synced_and_mounted_right_before_it() -> None:
     text = SMALLEST + READ + "cold = true\n"
-    assert kinds(text)[8:12] == ["quiesce", "cold", "workload", "remount"]
+    assert kinds(text)[9:13] == ["quiesce", "cold", "workload", "remount"]
     (unmount, sync, mount) = commands(text, StepKind.COLD)
     assert (unmount, mount) == (("umount", "/run/fsconsole/mnt"), commands(text, StepKind.MOUNT)[0])
     assert sync == ("sync",)
@@ -97,7 +97,8 @@ def test_the_title_of_every_kind_says_what_it_does() -> None:
 
 def test_options_of_a_plan_add_change_and_leave_out_steps() -> None:
     assert commands(SMALLEST + "[after]\ndelete = 'built-in'\n", StepKind.DELETE) == ()
-    assert kinds(SMALLEST + "[after]\ncheck = false\ndelete = 'none'\n") == [*LIFE[:11], "release"]
+    unchecked = [kind for kind in LIFE[:12] if kind != "check-empty"]
+    assert kinds(SMALLEST + "[after]\ncheck = false\ndelete = 'none'\n") == [*unchecked, "release"]
     assert kinds(SMALLEST + "[settings]\nread_ahead = '2MiB'\n")[:3] == ["gate", "settings", "equalise"]
 
 
@@ -141,11 +142,18 @@ def test_every_mount_is_nosuid_and_nodev_before_the_variants_words() -> None:
 
 
 def test_a_device_is_equalised_by_exactly_these_commands() -> None:
-    scratch = TargetSpec("/dev/loop3", GIB, is_scratch=True, backing_file="/srv/-odd name.img")
-    assert commands(SMALLEST, StepKind.EQUALISE, scratch) == (
-        ("blkdiscard", "-f", "/dev/loop3"),
-        ("fallocate", "-l", str(GIB), "/srv/-odd name.img"),
-    )
+    moving = {
+        "discard": ("shred", "-n", "0", "-z"),
+        "zero": ("shred", "-n", "0", "-z"),
+        "precondition": ("shred", "-n", "2"),
+    }
+    kept = {**moving, "discard": ("blkdiscard", "-z", "-f"), "zero": ("blkdiscard", "-z", "-f")}
+    for keeps_blocks, expected in ((True, kept), (False, moving)):
+        scratch = TargetSpec("/dev/loop3", GIB, is_scratch=True, keeps_blocks=keeps_blocks, can_discard=False)
+        for how, words in expected.items():
+            found = commands(f"equalise = '{how}'\n" + SMALLEST, StepKind.EQUALISE, scratch)
+            assert found == ((*words, "/dev/loop3"),), (how, keeps_blocks)
+        assert "equalise" not in [step.kind.value for step in steps("equalise = 'none'\n" + SMALLEST, scratch)]
     for how, argv in [
         ("discard", ("blkdiscard", "-f", "/dev/loop7")),
         ("zero", ("blkdiscard", "-z", "-f", "/dev/loop7")),

@@ -41,6 +41,7 @@ FIGURES = {
     Metric.MKFS: 0.0431,
     Metric.CHECK: 0.312,
     Metric.DELETE: 0.0452,
+    Metric.DELETE_DURABLE: 0.0713,
 }
 
 EXT4 = Variant("ext4 data=ordered", "ext4", mount_words=("data=ordered",))
@@ -65,6 +66,7 @@ _STEP_OF = {
     Metric.EXTENTS_MEAN: StepKind.EXTENTS,
     Metric.CHECK: StepKind.CHECK,
     Metric.DELETE: StepKind.DELETE,
+    Metric.DELETE_DURABLE: StepKind.DELETE,
 }
 
 

@@ -104,7 +104,7 @@ def test_the_document_has_these_keys_also_without_cells() -> None:
     }  # fmt: skip
     assert set(document["rows"][0]) == {
         "name", "target", "array", "setting", "variant", "workloads", "workload",
-        "members", "cells", "figures", "check_verdict", "notes",
+        "members", "cells", "figures", "check_verdict", "check_costs", "notes",
     }  # fmt: skip
     assert set(document["cells"][0]) == {
         "cell", "target", "array", "members", "variant", "repeat", "uuid", "equalise",

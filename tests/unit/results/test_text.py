@@ -13,6 +13,7 @@ from fsconsole.model.figures import Measurement, Publication, PublishedRow
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Variant
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus
+from fsconsole.results.content import check_words
 from fsconsole.results.figures import status_words
 from fsconsole.results.grid import DEFAULT_COLUMNS, build_grid, columns_for
 from fsconsole.results.json import render_json
@@ -40,15 +41,15 @@ Device /dev/loop7: 2.0 GiB, scratch device.
 Kernel 6.18.0 on box, 2 CPUs, 4.0 GiB RAM.
 Started 2026-11-21 08:10 UTC with fsconsole 0.1.0.
 
-variant                write durable  CPU extents  mkfs        check delete warn
-                        MB/s    MB/s    %   /file     s            s      s
+variant              write durable  CPU extents  mkfs        check  durable warn
+                      MB/s    MB/s    %   /file     s            s delete s
 --------------------------------------------------------------------------------
-ext4 data=writeback,     812     537 29.6    1.02 0.043 errors 3.120  0.045    a
+ext4 data=writeback,   812     537 29.6    1.02 0.043 errors 3.120    0.071    a
 nodelalloc
-ext4 data=ordered        812     410 29.6    1.02 0.043        0.312  0.045   ab
-xfs                     failed: mkfs: mkfs.xfs failed with exit code 1: no room
-btrfs                   unavailable: mkfs.btrfs is not installed (package
-                        btrfs-progs)
+ext4 data=ordered      812     410 29.6    1.02 0.043        0.312    0.071   ab
+xfs                   failed: mkfs: mkfs.xfs failed with exit code 1: no room
+btrfs                 unavailable: mkfs.btrfs is not installed (package
+                      btrfs-progs)
 
 One cell per row (n = 1): how far repeats would spread is not known.
 Sorted by durable, highest first. MB = 10^6 bytes, MiB = 2^20 bytes.
@@ -68,16 +69,17 @@ Warnings
      -> Write more before you compare variants that are close.
 
 Columns
-  write         bytes written / (last writer done - first writer started): what
-                the application sees
-  durable       the same bytes / (drain done - first writer started)
-  CPU           busy share of all CPUs, start to drain done, from /proc/stat;
-                kernel writeback counts
-  extents/file  mean over all files of the workload, physically contiguous runs
-                merged, as filefrag counts
-  mkfs          real time of the mkfs command
-  check         real time of the forced full check, unmounted
-  delete        real time of removing the tree, cold
+  write           bytes written / (last writer done - first writer started):
+                  what the application sees
+  durable         the same bytes / (drain done - first writer started)
+  CPU             busy share of all CPUs, start to drain done, from /proc/stat;
+                  kernel writeback counts
+  extents/file    mean over all files of the workload, physically contiguous
+                  runs merged, as filefrag counts
+  mkfs            real time of the mkfs command
+  check           real time of the forced full check, unmounted
+  durable delete  real time of removing the tree, unmounting, and one flush of
+                  the device
 """
 
 
@@ -90,9 +92,35 @@ def test_the_demo_s_table_is_this_one_also_explained() -> None:
         assert _text(build.demo(), width=width) == _text(build.demo(), width=40), width
 
 
+def test_what_a_check_costs_is_a_range_and_is_not_told_below_a_tenth_full_or_of_a_damaged_one() -> None:
+    # 10 of 100 GiB and 2 million inodes: 7 s of which 2 for the empty one, 3.0 GiB of which 0.5.
+    full = {
+        Metric.USABLE: 100.0 * GIB, Metric.USED: 10.0 * GIB, Metric.INODES: 2e6, Metric.CHECK: 7.0,
+        Metric.CHECK_EMPTY: 2.0, Metric.CHECK_RSS: 3.0 * GIB, Metric.CHECK_EMPTY_RSS: 0.5 * GIB,
+    }  # fmt: skip
+    said = "  ext4 data=ordered: check, est.: 0.5 to 0.7 s and 256.0 MiB to 307.2 MiB per GiB used, or 2.50 to"
+    of_inodes = " 3.50 s and 1.2 GiB to\n  1.5 GiB per million inodes\n"
+    for changed, verdict, is_told in (
+        ({}, "clean", True),
+        ({Metric.USED: 9.9 * GIB}, "clean", False),
+        ({}, "errors", False),
+        ({Metric.CHECK_EMPTY: 0.0, Metric.CHECK_EMPTY_RSS: 0.0}, "clean", False),
+    ):
+        steps = build.finished_steps({**full, **changed}, verdict=verdict)
+        text = _text(build.run([build.cell(0)], [CellState(0, CellStatus.DONE, 1, "", steps)]), 120, explain=True)
+        assert (said in text and of_inodes in text) is is_told, (changed, verdict, text)
+    # Of several cells the range spans all; of few inodes, as where none are counted, there is a cost per GiB alone.
+    full[Metric.INODES] = 999.0
+    states = [
+        CellState(i, CellStatus.DONE, 1, "", build.finished_steps({**full, Metric.CHECK: 7.0 + i})) for i in range(2)
+    ]
+    (row,) = build_grid(build.run([build.cell(0), build.cell(1, repeat=2)], states)).rows
+    assert check_words(row) == "check, est.: 0.5 to 0.8 s and 256.0 MiB to 307.2 MiB per GiB used"
+
+
 def test_repeats_bring_spread_and_n_into_view() -> None:
     text = _text(build.repeated())
-    assert "delete spread warn" in text
+    assert "durable spread warn" in text
     assert "Figures are medians of n = 3 cells; spread: (max - min) / median of durable.\n" in text
     assert "  4.0\n" in text
     assert "  50.0    a\n" in text

@@ -181,12 +181,19 @@ def test_memory_of_direct_threads_is_a_power_of_two_and_bounded(threads: int) ->
     assert size * threads <= max(16 * 2**20, 4096 * threads)
 
 
-def test_of_compressible_data_every_block_holds_its_share_of_zeros() -> None:
-    for share, block in product((0.25, 0.5, 0.999), (4096, 65536)):
-        workload = a_write(DataKind.COMPRESSIBLE, block=block, zero_share=share)
+def test_of_compressible_data_every_block_of_any_size_holds_its_share_of_zeros() -> None:
+    sizes = (1, 100, 512, 700, 1024, 4096, 6000, 65536, 66236)
+    for share, block, direct in product((0.25, 0.5, 0.999), sizes, (False, True)):
+        case = (share, block, direct)
+        workload = a_write(DataKind.COMPRESSIBLE, block=block, zero_share=share, direct=direct)
         # The last of so many that every page of the pool was stamped many times over.
-        for page in pages(taken(workload, 0, 10_000)[-50:]):
-            assert page.count(0) / 4096 == pytest.approx(share, abs=0.01)
+        written = taken(workload, 0, 10_000)[-1000:]
+        assert b"".join(written).count(0) / block / 1000 == pytest.approx(share, abs=0.02), case
+        for piece in written[-50:] if block >= 512 else ():
+            assert piece.count(0) / block == pytest.approx(share, abs=0.02), case
+        # Files that are smaller than a block, too.
+        for begin in (piece[:1024] for piece in written[-50:] if block >= 4096 and block % 4096 == 0):
+            assert begin.count(0) / 1024 == pytest.approx(share, abs=0.02), case
 
 
 COUNTS = st.lists(st.integers(0, 9), min_size=1, max_size=12).map(tuple)

@@ -1,0 +1,94 @@
+"""Equalise: the state of a device from which every cell starts, right after the gate."""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import os
+import random
+import time
+
+from fsconsole.devices.snapshot import find_device
+from fsconsole.engine.work import CellWork, Interrupted, StepFailed, StepResult
+from fsconsole.model.events import WarningKind
+from fsconsole.model.plan import Equalise, Step
+from fsconsole.system.block import device_size_bytes, extents
+from fsconsole.system.files import opened
+from fsconsole.units import format_elapsed, significant
+
+_READ_BYTES = 4096
+_WINDOW_S, _LIMIT_S = 3.0, 60.0
+_SLOWER = 1.5
+
+
+def equalise(work: CellWork, step: Step) -> StepResult:
+    """Discard, zero or fill the device; on flash wait until it has done with a discard."""
+    path = step.device or work.cell.target
+    (argv,) = step.commands
+    file = next(target.backing_file for target in work.run.request.targets if target.path == path)
+    settles = work.cell.equalise is Equalise.DISCARD and find_device(path).is_flash
+    before, before_s = runs_of(file) if file else (), read_p99_s(work, path) if settles else 0.0
+    with work.run.prover.wiping(work.cell, argv, (step.device,) if step.device else ()):
+        work.command(argv)
+    if file and (not before or runs_of(file) != before):
+        work.warn(
+            WarningKind.NOT_COMPARABLE,
+            f"the file below {path} got other blocks, or lies in memory",
+            "Keep scratch files on ext4 (--dir): there each cell starts from the same blocks.",
+        )
+    if settles:
+        settle(work, path, before_s)
+    return StepResult(verdict=work.cell.equalise.value)
+
+
+def runs_of(path: str) -> tuple[tuple[int, int], ...]:
+    """Return where a file lies: place and length of each contiguous run, in file order; empty if its filesystem has no FIEMAP."""
+    runs: list[tuple[int, int]] = []
+    end_of_file = 0
+    with opened(path) as fd:
+        os.fsync(fd)
+        try:
+            for logical, physical, length, _flags in extents(fd):
+                # Written and unwritten extents beside each other are one run.
+                if runs and logical == end_of_file and sum(runs[-1]) == physical:
+                    runs[-1] = (runs[-1][0], runs[-1][1] + length)
+                else:
+                    runs.append((physical, length))
+                end_of_file = logical + length
+        except OSError as error:
+            if error.errno not in {errno.EOPNOTSUPP, errno.ENOTTY}:
+                raise
+    return tuple(runs)
+
+
+def settle(work: CellWork, path: str, before_s: float) -> None:
+    """Wait until a discarded device reads nearly as fast as before: until then it collects garbage."""
+    begun_s = time.monotonic()
+    while (now_s := read_p99_s(work, path)) > _SLOWER * before_s:
+        waited_s = time.monotonic() - begun_s
+        if waited_s >= _LIMIT_S:
+            work.warn(
+                WarningKind.NOT_COMPARABLE,
+                f"{path} took {significant(now_s * 1000)} ms for 99 % of reads {format_elapsed(waited_s)} after its discard,"
+                f" and {significant(before_s * 1000)} ms before it",
+                'Leave it idle for some minutes, or use equalise = "precondition".',
+            )
+            return
+
+
+def read_p99_s(work: CellWork, path: str) -> float:
+    """Return within which time 99 % of direct reads of 4 KiB at random places end, in the next three seconds."""
+    times = []
+    try:
+        with opened(path, os.O_RDONLY | os.O_DIRECT) as device:
+            blocks = device_size_bytes(device) // _READ_BYTES
+            buffer, until_s = mmap.mmap(-1, _READ_BYTES), time.monotonic() + _WINDOW_S
+            while (begun_s := time.monotonic()) < until_s:
+                if work.run.requests.interrupting:
+                    raise Interrupted
+                place = random.randrange(blocks) * _READ_BYTES  # noqa: S311 (a place, not a secret)
+                os.preadv(device, [buffer], place)
+                times.append(time.monotonic() - begun_s)
+    except OSError as error:
+        raise StepFailed(f"{path} can't be read: {error.strerror}") from error
+    return sorted(times)[len(times) * 99 // 100]
