@@ -21,7 +21,7 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import list_runs
 from fsconsole.model.events import Outcome, WarningKind
-from fsconsole.model.metrics import Metric, Unit
+from fsconsole.model.metrics import OF_MIXES, Metric, Unit
 from fsconsole.model.plan import Plan, StepKind
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus
 from fsconsole.model.workload import Layout
@@ -120,6 +120,8 @@ def test_every_figure_of_a_cell_is_there_and_makes_sense(whole, filesystem):
     left_out = {Metric.STALLS, Metric.ARRAY_SYNC}
     # Nor does every tool live long enough for its memory to be read.
     left_out |= {Metric.CHECK_RSS, Metric.CHECK_EMPTY_RSS} if filesystem.startswith("ext") else set()
+    # Of a mix, and of loads that sync.
+    left_out |= {*OF_MIXES, Metric.FSYNC_MEAN, Metric.FSYNC_P50, Metric.FSYNC_P99, Metric.FSYNC_MAX}
     assert set(value) - left_out == set(Metric) - absent - of_reads - of_raw_rows - left_out
     assert value[Metric.WRITTEN] == 4 * 2 * MIB
     assert 0 < value[Metric.DURABLE] <= value[Metric.WRITE]

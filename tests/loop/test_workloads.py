@@ -288,12 +288,20 @@ def loaded(tree: pathlib.Path, workload: Workload, source: SourceFiles | None = 
         return load.wait()
 
 
+def program_of(pid: int) -> str:
+    try:
+        return os.readlink(f"/proc/{pid}/exe")
+    except FileNotFoundError:
+        # It has ended, and nobody has waited for it yet.
+        return ""
+
+
 def python_below(pid: int) -> list[int]:
     """Return the processes below one that run Python."""
     below = [int(word) for word in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     python = os.path.realpath(sys.executable)
-    own = [child for child in below if os.readlink(f"/proc/{child}/exe") == python]
-    return own + [found for child in below for found in python_below(child)]
+    own = [child for child in below if program_of(child) == python]
+    return own + [found for child in below if program_of(child) for found in python_below(child)]
 
 
 def test_each_writer_is_a_process_and_beyond_128_a_thread_of_one(tmp_path: pathlib.Path) -> None:
