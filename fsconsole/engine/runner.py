@@ -22,7 +22,7 @@ from fsconsole.catalog.loader import load_catalog
 from fsconsole.catalog.words import Where, split_flags, split_mount, to_argv
 from fsconsole.devices.settings import facts_in_force, lock_machine_settings
 from fsconsole.devices.snapshot import find_device
-from fsconsole.engine import warnings
+from fsconsole.engine import warnings_load, warnings_machine
 from fsconsole.engine.arrays import lock_arrays
 from fsconsole.engine.control import ControlServer, Requests, end_programs
 from fsconsole.engine.hangs import CurrentStep, HangDetector, WatchedRun, run_detecting_hangs
@@ -246,7 +246,7 @@ def _acquire(
         sampler.gauges.devices.watch(os.path.basename(os.path.realpath(target.path)))
     require_apart(state.request.plan, reports)
     require_own_commands(state.request, load_catalog(), folder.journal)
-    known_of_all = warnings.about_run(state.request, folder.path, journal, attempt)
+    known_of_all = warnings_machine.about_run(state.request, folder.path, journal, attempt)
     sampler.start()
     stack.callback(sampler.stop)
     return RunWork(
@@ -390,7 +390,7 @@ def _run_steps(run: RunWork, cell: Cell) -> tuple[Outcome, str]:
         with ExitStack() as stack:
             work = CellWork(run, cell, stack, kernel_log)
             try:
-                warnings.about_target(work)
+                warnings_machine.about_target(work)
                 for work.step_number, step in enumerate(cell.steps):
                     result = run_step(work, step)
                     if result.outcome is not Outcome.DONE:
@@ -399,8 +399,8 @@ def _run_steps(run: RunWork, cell: Cell) -> tuple[Outcome, str]:
             finally:
                 run.requests.cell_releases()
         _note_left(work)
-        warnings.about_end(work, run.known_of_all)
-        warnings.about_samples(work, run.journal.dropped_samples - lost_before)
+        warnings_machine.about_end(work, run.known_of_all)
+        warnings_load.about_samples(work, run.journal.dropped_samples - lost_before)
         work.keep_kernel_log()
     return outcome, reason
 
@@ -427,7 +427,7 @@ def run_step(work: CellWork, step: Step) -> StepResult:
     said_before = len(work.kernel_log.lines())
     begin_s = time.monotonic()
     run.detector.step = CurrentStep(work.step_number, step.kind, begin_s)
-    result = warnings.with_killed(work, step, _handled(work, step), said_before)
+    result = warnings_load.with_killed(work, step, _handled(work, step), said_before)
     result = _with_absence(work, result)
     clock_runs_on = _clock_runs_on(work, result)
     if not clock_runs_on:

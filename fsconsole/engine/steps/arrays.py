@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from fsconsole.devices.md import SyncState, is_left_empty, sync_state
 from fsconsole.devices.snapshot import read_arrays
-from fsconsole.engine import warnings
+from fsconsole.engine import warnings_machine
 from fsconsole.engine.arrays import OwnArray, dismantle, require_own
 from fsconsole.engine.hangs import hang_timeout_s
 from fsconsole.engine.work import CellWork, Interrupted, StepFailed, StepResult
@@ -43,7 +43,7 @@ def make(work: CellWork, step: Step) -> StepResult:
     work.stack.callback(os.close, os.open(cell.target, os.O_RDONLY | os.O_CLOEXEC))
     require_own(cell.target, _uuid(work), cell.members)
     work.run.sampler.gauges.devices.watch(ARRAY_NAME)
-    warnings.about_array(work)
+    warnings_machine.about_array(work)
     if cell.array is not None and not resyncs(cell.array):
         _will_tell_end(work)
     return StepResult()
@@ -81,7 +81,7 @@ def _will_tell_end(work: CellWork) -> None:
 
     Only once it is in sync: md creates a raid5 by rebuilding one of its members.
     """
-    work.stack.callback(warnings.about_end, work, work.run.known_of_all)
+    work.stack.callback(warnings_machine.about_end, work, work.run.known_of_all)
 
 
 def _progress(state: SyncState) -> StepProgress:

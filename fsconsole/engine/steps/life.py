@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 from fsconsole.catalog.filesystem import Scope
 from fsconsole.devices.uses import block_number
-from fsconsole.engine.warnings import note_features
+from fsconsole.engine.warnings_load import note_features
 from fsconsole.engine.work import CellWork, Interrupted, StepFailed, StepResult, failure_words
 from fsconsole.errors.runs import KernelLacks
 from fsconsole.inspect import checks

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 from msgspec.structs import asdict
 
-from fsconsole.engine import warnings
+from fsconsole.engine import warnings_load
 from fsconsole.engine.steps import settings
 from fsconsole.engine.steps.life import open_mount
 from fsconsole.engine.work import CellWork, ClockAndCpu, Interrupted, LoadWindow, StepFailed, StepResult
@@ -126,7 +126,7 @@ def load(work: CellWork, step: Step) -> StepResult:
         raise Interrupted
     if result.is_failure:
         raise StepFailed(failure_in_words(workload, result))
-    warnings.about_load(work, workload, result)
+    warnings_load.about_load(work, workload, result)
     outcome = Outcome.STOPPED if result.stopped else Outcome.DONE
     # A load without writes has no drain after it: its figures are complete.
     rest = () if workload.changes or result.stopped else _finish(work, window, window.end)
@@ -151,7 +151,7 @@ def drain(work: CellWork, _step: Step) -> StepResult:
         except OSError as error:
             raise StepFailed(f"not all that was written reached the device: {error.strerror}") from error
         end = clock_and_cpu()
-        warnings.about_fullness(work, root)
+        warnings_load.about_fullness(work, root)
     drain_s = end.monotonic_ns / 1e9 - begin_s
     figures = protocol.drain_measurements(window.result, drain_s, end.monotonic_ns)
     return StepResult((*figures, *_finish(work, window, end)))
@@ -173,7 +173,7 @@ def _finish(work: CellWork, window: LoadWindow, end: ClockAndCpu) -> tuple[Measu
     elapsed_s = (end.monotonic_ns - window.begin.monotonic_ns) / 1e9
     # The engine's own CPU time, sampler included.
     observer_percent = 100 * (end.engine_s - window.begin.engine_s) / (elapsed_s * cpu_count())
-    warnings.about_observer(work, observer_percent)
+    warnings_load.about_observer(work, observer_percent)
     return (
         *protocol.generator_measurements(window.result, end.monotonic_ns),
         *protocol.latency_measurements(window.handle.workload, window.result, latencies),
@@ -218,7 +218,7 @@ def write(work: CellWork, step: Step) -> StepResult:
     settings.about_to_load(work)
     with work.run.prover.wiping(work.cell, argv):
         report = from_line(work.command(argv).out)
-    warnings.about_duration(work, step.title.partition(":")[0], _seconds(report, report.flushed_ns))
+    warnings_load.about_duration(work, step.title.partition(":")[0], _seconds(report, report.flushed_ns))
     metric = Metric.RAW_WRITE_1 if report.streams == 1 else Metric.RAW_WRITE_N
     write_s = _seconds(report, report.last_ended_ns)
     # The write columns that a raw row shares with filesystems; its flush is the drain.

@@ -16,14 +16,15 @@ import pytest
 
 from fsconsole.devices.md import SyncState, parse_mdstat
 from fsconsole.devices.settings import Kernel
-from fsconsole.engine import runner, warnings
+from fsconsole.engine import runner, warnings_machine
 from fsconsole.engine.control import Requests
 from fsconsole.engine.hangs import HangDetector
 from fsconsole.engine.steps import arrays, life, load, settings
 from fsconsole.engine.steps.arrays import make, wait_until_in_step
 from fsconsole.engine.steps.life import release
 from fsconsole.engine.steps.load import quiesce
-from fsconsole.engine.warnings import degraded_words, with_killed
+from fsconsole.engine.warnings_load import with_killed
+from fsconsole.engine.warnings_machine import degraded_words
 from fsconsole.engine.work import CellWork, Interrupted, StepFailed, StepResult
 from fsconsole.errors.runs import JournalFull, KernelLacks, KernelUnreadable
 from fsconsole.errors.targets import DeviceHangs
@@ -386,9 +387,9 @@ class Life:
         monkeypatch.setattr(arrays, "ended_io", lambda _names: next(self.ended))
         times = SimpleNamespace(sleep=lambda _s: None, monotonic=lambda: float(next(clock)))
         monkeypatch.setattr(arrays, "time", times)
-        monkeypatch.setattr(arrays.warnings, "about_array", lambda _: None)
+        monkeypatch.setattr(arrays.warnings_machine, "about_array", lambda _: None)
         monkeypatch.setattr(arrays, "_dismantle", lambda _: self.happened.append("taken apart"))
-        monkeypatch.setattr(warnings, "about_end", lambda *_: self.happened.append("told"))
+        monkeypatch.setattr(warnings_machine, "about_end", lambda *_: self.happened.append("told"))
 
     def work(self, *, assume_clean: bool = False, interrupting: bool = False) -> CellWork:
         gauges = SimpleNamespace(devices=SimpleNamespace(watch=lambda _: None))
@@ -454,7 +455,7 @@ def test_an_mdstat_that_can_not_be_read_keeps_no_array(lived: Life, monkeypatch:
     def unreadable(*_: object) -> None:
         raise KernelUnreadable(path="/proc/mdstat", line="?")
 
-    monkeypatch.setattr(warnings, "about_end", unreadable)
+    monkeypatch.setattr(warnings_machine, "about_end", unreadable)
     make(lived.work(assume_clean=True), ARRAY)
     with pytest.raises(KernelUnreadable):
         lived.stack.close()
@@ -479,7 +480,7 @@ def test_a_wait_ends_when_the_array_is_in_step_or_never_can_be(lived: Life) -> N
 
 def test_the_words_name_the_array_and_are_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
     lacking = SimpleNamespace(name="md400", degraded=1, slots="UU_")
-    monkeypatch.setattr(warnings, "degraded_below", lambda _: (lacking,))
+    monkeypatch.setattr(warnings_machine, "degraded_below", lambda _: (lacking,))
     said: list[str] = []
     work = cast(
         "CellWork",
@@ -487,6 +488,6 @@ def test_the_words_name_the_array_and_are_said_once(monkeypatch: pytest.MonkeyPa
             cell=SimpleNamespace(target="/dev/md400"), warn=lambda _kind, reason, _hint: said.append(reason)
         ),
     )
-    warnings.about_end(work, frozenset())
-    warnings.about_end(work, frozenset({warnings.degraded_words(lacking)}))  # type: ignore[arg-type]
+    warnings_machine.about_end(work, frozenset())
+    warnings_machine.about_end(work, frozenset({warnings_machine.degraded_words(lacking)}))  # type: ignore[arg-type]
     assert said == [LACKS]

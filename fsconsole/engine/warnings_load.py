@@ -1,0 +1,138 @@
+"""Warnings about a filesystem, its loads and their figures, each with a hint what to do."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+
+from fsconsole.catalog.filesystem import Scope
+from fsconsole.catalog.loader import load_catalog
+from fsconsole.catalog.words import Where, not_in_effect, split_flags, split_mount
+from fsconsole.engine.work import CellWork, StepResult
+from fsconsole.inspect.checks import CheckVerdict, killed_for_memory
+from fsconsole.inspect.features import Feature
+from fsconsole.model.events import FeatureSeen, Outcome, WarningKind
+from fsconsole.model.plan import Step, StepKind
+from fsconsole.model.workload import Workload
+from fsconsole.system.files import memory_bytes
+from fsconsole.units import format_percent, format_seconds
+from fsconsole.workloads.protocol import LoadResult
+
+SHORT_S = 10.0
+NEARLY_FULL_PERCENT = 90.0
+OBSERVER_PERCENT = 2.0
+"""Thresholds of warnings."""
+
+
+def about_load(work: CellWork, workload: Workload, result: LoadResult) -> None:
+    """Warn of a load that was too short, too small for the RAM, or ended by a full filesystem."""
+    about_duration(work, workload.name, result.elapsed_s)
+    # Direct I/O bypasses the page cache.
+    if workload.writes and not workload.direct and result.written_bytes < 2 * memory_bytes():
+        work.warn(
+            WarningKind.CACHED,
+            f"'{workload.name}' wrote less than twice the RAM",
+            "Use the durable column, which includes the drain; for the disk's own write figures, write more.",
+        )
+    if workload.reads and not (workload.cold or workload.direct) and result.read_bytes < 2 * memory_bytes():
+        work.warn(
+            WarningKind.CACHED,
+            f"'{workload.name}' read less than twice the RAM, and not from a cold cache",
+            "Set cold = true; a read from the page cache says nothing about the filesystem on its disk.",
+        )
+    if result.failures:
+        work.warn(WarningKind.TARGET_FULL, result.failures, "Use a smaller scale or a larger device.")
+
+
+def about_duration(work: CellWork, name: str, elapsed_s: float) -> None:
+    """Warn of a phase that was too short for reliable figures."""
+    if elapsed_s < SHORT_S:
+        work.warn(
+            WarningKind.SHORT,
+            f"'{name}' took {format_seconds(elapsed_s)}",
+            "Write more (file_size, files) before comparing variants that are close.",
+        )
+
+
+def about_fullness(work: CellWork, root: int) -> None:
+    """Warn of a nearly full filesystem; root is a descriptor of its root."""
+    room = os.fstatvfs(root)
+    used_percent = 100 * (1 - room.f_bavail / room.f_blocks) if room.f_blocks else 0.0
+    if used_percent > NEARLY_FULL_PERCENT:
+        work.warn(
+            WarningKind.NEARLY_FULL,
+            f"filesystem {format_percent(used_percent)} full after the load",
+            "Filesystems allocate differently when nearly full: use a smaller scale.",
+        )
+
+
+def about_observer(work: CellWork, observer_percent: float) -> None:
+    """Warn if the engine itself used a noticeable share of the CPUs."""
+    if observer_percent > OBSERVER_PERCENT:
+        work.warn(
+            WarningKind.OBSERVER,
+            f"the engine itself used {format_percent(observer_percent)} of the CPUs",
+            "Treat the CPU figures with care; a longer load dilutes the engine's fixed cost.",
+        )
+
+
+def about_samples(work: CellWork, lost: int) -> None:
+    """Warn of gauges' samples that the journal could not take."""
+    if lost:
+        work.warn(
+            WarningKind.NOT_COUNTED,
+            f"{lost} samples of the gauges were lost: the disk of the run folder took none for too long",
+            "The grid's figures are not affected, plots have a gap; keep runs (--runs) on a disk that answers.",
+        )
+
+
+_JOURNAL = Where("the journal", "options")
+_HINT = "Read this row as one without the option; `fsconsole catalog FS --probe` shows what this machine accepts."
+
+
+def note_features(work: CellWork, scope: Scope, features: Sequence[Feature]) -> None:
+    """Journal the effective features, and warn of requested ones that are not in effect."""
+    for feature in features:
+        work.run.journal.record(
+            FeatureSeen(work.cell.index, work.run.attempt, feature.scope, feature.name, feature.value),
+            durable=False,
+        )
+    seen = {feature.name: feature.value for feature in features}
+    variant = work.cell.variant
+    filesystem = load_catalog().get(variant.filesystem)
+    mkfs = split_flags(shlex.join(variant.mkfs_words), filesystem.mkfs_flags, _JOURNAL)
+    mount = split_mount(",".join(variant.mount_words), filesystem, _JOURNAL)
+    log = work.kernel_log.lines() if scope is Scope.MOUNT else ()
+    for reason in not_in_effect(filesystem, mkfs, mount, {scope: seen}, log):
+        work.warn(WarningKind.NOT_IN_EFFECT, reason, _HINT)
+    driver = seen.get("driver", variant.filesystem)
+    if scope is Scope.MOUNT and driver != variant.filesystem:
+        work.warn(
+            WarningKind.DRIVER,
+            f"{variant.filesystem} uses the {driver} driver",
+            "The figures are that driver's; before Linux 4.3 ext2 and ext3 could have drivers of their own.",
+        )
+
+
+_MEMORY_HINT = (
+    "Use fewer threads or smaller blocks, or add memory: `dmesg` shows how much each process used, "
+    "and whether the machine or a cgroup set the limit."
+)
+
+
+def with_killed(work: CellWork, step: Step, result: StepResult, said_before: int) -> StepResult:
+    """Return the result; a failed step's reason names programs that the kernel's OOM killer ended during it.
+
+    said_before is the number of lines in the cell's kernel log when the step started.
+    """
+    if result.outcome is not Outcome.FAILED and result.verdict != CheckVerdict.FAILED.value:
+        return result
+    names = killed_for_memory(work.kernel_log.lines()[said_before:])
+    if not names:
+        return result
+    killed = "the generator" if step.kind is StepKind.WORKLOAD else " and ".join(names)
+    why = f"{killed} was killed (out of memory)"
+    work.warn(WarningKind.KERNEL_LOG, f"{step.kind.value}: {why}", _MEMORY_HINT)
+    return replace(result, reason=f"{why}: {result.reason}")
