@@ -63,6 +63,12 @@ class Metric(str, Enum):
         "busy share of all CPUs, start to drain done, from /proc/stat; kernel writeback counts")
     CPU_GENERATOR = ("cpu_generator", "CPU (FFSB)", Unit.PERCENT,
         "the generator's own CPU time / elapsed, sync included, as FFSB prints")
+    CPU_BY_GENERATOR = ("cpu_by_generator", "CPU by generator", Unit.PERCENT,
+        "of CPU: the load's own processes, from their rusage")
+    CPU_BY_KERNEL = ("cpu_by_kernel", "CPU by kernel", Unit.PERCENT,
+        "of CPU: kernel threads (writeback, journal, loop, md) and interrupts")
+    CPU_BY_OTHERS = ("cpu_by_others", "CPU by others", Unit.PERCENT,
+        "of CPU: all other processes on this machine")
     CPU_PER_GIB = "cpu_per_gib", "CPU/GiB", Unit.SECONDS, "busy CPU seconds per GiB moved"
     FILES_PER_S = ("files_per_s", "files/s", Unit.PER_SECOND,
         "files finished / (last writer done - first writer started)")
@@ -109,6 +115,17 @@ class Metric(str, Enum):
         "highest Dirty + Writeback, from /proc/meminfo samples")
     OBSERVER = ("observer", "observer", Unit.PERCENT,
         "CPU of the engine's own process (sampler, journal) as share of all CPUs; no viewer's, each below 1 % of one CPU")
+    DEVICE_READ = "device_read", "device read", Unit.BYTES, "bytes that the device read in the load and its drain"
+    DEVICE_WRITTEN = ("device_written", "device written", Unit.BYTES,
+        "bytes that the device wrote in the load and its drain: data, metadata and journal")
+    DEVICE_DISCARDED = "device_discarded", "device discarded", Unit.BYTES, "bytes that the device discarded likewise"
+    DEVICE_READS = "device_reads", "device reads", Unit.COUNT, "read requests to the device likewise"
+    DEVICE_WRITES = "device_writes", "device writes", Unit.COUNT, "write requests to the device likewise"
+    DEVICE_FLUSHES = "device_flushes", "device flushes", Unit.COUNT, "flushes of the device's cache likewise"
+    WRITE_AMPLIFICATION = ("write_amplification", "write amplif.", Unit.COUNT,
+        "device written / written: above 1 for metadata and journal, below for compression")
+    FOREIGN_IO = ("foreign_io", "foreign I/O", Unit.BYTES,
+        "bytes read and written in the load and its drain, on the target's disk, that were not the run's")
     RAW_WRITE_1 = ("raw_write_1", "raw write 1", Unit.BYTES_PER_S,
         "one sequential O_DIRECT stream straight on the device, its flush included")
     RAW_WRITE_N = ("raw_write_n", "raw write N", Unit.BYTES_PER_S,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from string import ascii_lowercase
+from string import ascii_letters
 
 from fsconsole.model.events import WarningKind
 from fsconsole.model.figures import Publication, PublishedRow
@@ -171,7 +171,7 @@ class Worded:
 def _marks_of(grid: Grid) -> Mapping[WarningKind, str]:
     """Return a letter for each kind of warning that concerns cells, in the order of WarningKind."""
     kinds = {warning.kind for warning in grid.warnings if warning.cells}
-    return dict(zip((kind for kind in WarningKind if kind in kinds), ascii_lowercase, strict=False))
+    return dict(zip((kind for kind in WarningKind if kind in kinds), ascii_letters, strict=False))
 
 
 def worded(grid: Grid) -> tuple[Worded, ...]:

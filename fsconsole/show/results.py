@@ -39,7 +39,14 @@ _FIRST_OF_GROUP = {
         Metric.OVER_2_S, Metric.OVER_10_S, Metric.FSYNC_MEAN, Metric.FSYNC_P50, Metric.FSYNC_P99, Metric.FSYNC_MAX,
     ),
     "mix": OF_MIXES,
-    "CPU": (Metric.CPU, Metric.CPU_GENERATOR, Metric.CPU_PER_GIB, Metric.OBSERVER),
+    "CPU": (
+        Metric.CPU, Metric.CPU_BY_GENERATOR, Metric.CPU_BY_KERNEL, Metric.OBSERVER, Metric.CPU_BY_OTHERS,
+        Metric.CPU_PER_GIB, Metric.CPU_GENERATOR,
+    ),
+    "device": (
+        Metric.WRITE_AMPLIFICATION, Metric.DEVICE_WRITTEN, Metric.DEVICE_READ, Metric.DEVICE_DISCARDED,
+        Metric.DEVICE_WRITES, Metric.DEVICE_READS, Metric.DEVICE_FLUSHES, Metric.FOREIGN_IO,
+    ),
     "against raw": (
         Metric.OF_RAW_1, Metric.OF_RAW_N, Metric.RAW_WRITE_1, Metric.RAW_WRITE_N, Metric.RAW_READ_1,
         Metric.RAW_READ_N, Metric.READTEST,
