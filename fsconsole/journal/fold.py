@@ -7,6 +7,7 @@ observation of an earlier attempt than the present one, or of a cell that the pl
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from fsconsole.journal.events import Batch, JournalEntry
 from fsconsole.model.events import (
@@ -17,6 +18,7 @@ from fsconsole.model.events import (
     DeviceLeft,
     FeatureSeen,
     InCell,
+    PilotFinished,
     RequestRenewed,
     RunFinished,
     RunInterrupted,
@@ -32,6 +34,7 @@ from fsconsole.model.events import (
 )
 from fsconsole.model.run import RunRequest
 from fsconsole.model.state import CellState, CellStatus, HeldSetting, RunState, RunStatus, StepState
+from fsconsole.model.workload import Workload
 
 
 def start(request: RunRequest) -> RunState:
@@ -57,6 +60,26 @@ def fold(state: RunState, batch: Batch) -> RunState:
 def _is_same_run(known: RunRequest, asked: RunRequest) -> bool:
     # A renewal moves devices, it changes no cell: another run's request would.
     return asked.run_id == known.run_id and len(asked.plan.cells) == len(known.plan.cells)
+
+
+def settled(request: RunRequest, pilot: PilotFinished) -> RunRequest:
+    """Return a request with what a pilot has chosen, in all cells that have the loads of the pilot's cell."""
+    cells = request.plan.cells
+    if not 0 <= pilot.cell < len(cells):
+        return request
+    loads = cells[pilot.cell].workloads
+    chosen = tuple(_sized(load, number, pilot) for number, load in enumerate(loads))
+    resolved = tuple(replace(cell, workloads=chosen) if cell.workloads == loads else cell for cell in cells)
+    return replace(request, plan=replace(request.plan, cells=resolved))
+
+
+def _sized(load: Workload, number: int, pilot: PilotFinished) -> Workload:
+    for each in pilot.settled:
+        if load.sizing is not None and (each.workload, each.name) == (number, load.sizing.chooses.value):
+            sizing = replace(load.sizing, is_settled=True, why=each.why)
+            changes: dict[str, Any] = {"sizing": sizing, each.name: max(1, each.value)}
+            load = replace(load, **changes)
+    return load
 
 
 class _Draft:
@@ -91,6 +114,11 @@ class _Draft:
                 self._run = replace(self._run, targets=tuple(targets.values()))
             case RequestRenewed(request=asked) if _is_same_run(self._run.request, asked):
                 self._run = replace(self._run, request=asked)
+                for pilot in self._run.pilots:
+                    self._run = replace(self._run, request=settled(self._run.request, pilot))
+            case PilotFinished() as pilot:
+                pilots = (*self._run.pilots, pilot)
+                self._run = replace(self._run, pilots=pilots, request=settled(self._run.request, pilot))
             case ControlRequested(verb=Verb.PAUSE) if self._run.status is RunStatus.RUNNING:
                 self._run = replace(self._run, status=RunStatus.PAUSED)
             case ControlRequested(verb=Verb.CONTINUE) if self._run.status is RunStatus.PAUSED:

@@ -23,6 +23,8 @@ class Outcome(str, Enum):
     SKIPPED = "skipped"
     STOPPED = "stopped"
     UNAVAILABLE = "unavailable"
+    PENDING = "pending"
+    """Of a cell: its pilot has ended, the cell is yet to run."""
 
 
 class WarningKind(str, Enum):
@@ -206,6 +208,24 @@ class DeviceLeft(InCell, frozen=True):
     seal: str = ""
 
 
+class Settled(Wire, frozen=True):
+    """One figure that a pilot has chosen; name is that of a field of Workload, or says what it is for raw rows."""
+
+    name: str
+    value: int
+    workload: int | None = None
+    """Index of the cell's workload that it is for."""
+    why: str = ""
+    """What kept it from more, as a clause; empty where nothing did."""
+
+
+class PilotFinished(InCell, frozen=True):
+    """What a pilot on a cell has chosen for all cells of the same loads; durable, and kept by resume."""
+
+    settled: tuple[Settled, ...]
+    measurements: tuple[Measurement, ...] = ()
+
+
 class WarningRaised(Wire, frozen=True):
     """Something a reader of the figures must know, with what to do about it; cell None: the whole run."""
 
@@ -258,6 +278,7 @@ Observation = (
     | SettingSeen
     | SettingReturned
     | DeviceLeft
+    | PilotFinished
     | WarningRaised
     | CellFinished
     | ControlRequested

@@ -10,6 +10,7 @@ from fsconsole.model.events import (
     DeviceLeft,
     FeatureSeen,
     Outcome,
+    PilotFinished,
     RunStarted,
     SettingTaken,
     TargetAccepted,
@@ -109,6 +110,7 @@ class RunState:
     last_sample: Sample | None = None
     settings: tuple[HeldSetting, ...] = ()
     """In the order in which they were taken; a living engine still holds them, a dead one has left them."""
+    pilots: tuple[PilotFinished, ...] = ()
     warnings: tuple[WarningRaised, ...] = ()
     outcome: Outcome | None = None
     reason: str = ""

@@ -91,6 +91,25 @@ class Directories(Wire, frozen=True):
     files_per_directory: int = 0
 
 
+class Chosen(str, Enum):
+    """Field of a workload that its pilot chooses."""
+
+    FILE_SIZE = "file_size_bytes"
+    FILES = "files"
+    BYTES = "limit_bytes"
+
+
+class Sizing(Wire, frozen=True):
+    """How a load is sized by a pilot: until that has ended the field holds the most that the load may get."""
+
+    chooses: Chosen
+    load_time_s: float
+    """How long the load shall last at least, with its drain, on the baseline."""
+    is_settled: bool = False
+    why: str = ""
+    """What kept it from lasting so long, as a clause; empty where nothing did."""
+
+
 class Workload(Wire, frozen=True):
     """One load: threads do operations on files in calls of block_size_bytes."""
 
@@ -131,6 +150,10 @@ class Workload(Wire, frozen=True):
     """(name, value) pairs of device and kernel settings that hold for this workload alone."""
     thread_counts: tuple[int, ...] = ()
     """Of a plan's workload: the axis, whose first value is threads; empty in a cell."""
+    sizing: Sizing | None = None
+    """None: its size is the plan's own."""
+    size: str = ""
+    """Of a plan's workload: "auto" where a pilot sizes it; empty in a cell."""
     of: str = ""
     """Of a plan's workload: name of the create whose files it uses, by default the nearest before it; empty in a cell."""
 
