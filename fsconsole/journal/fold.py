@@ -20,6 +20,7 @@ from fsconsole.model.events import (
     InCell,
     PilotFinished,
     RequestRenewed,
+    RoundRepeated,
     RunFinished,
     RunInterrupted,
     RunStarted,
@@ -32,6 +33,7 @@ from fsconsole.model.events import (
     Verb,
     WarningRaised,
 )
+from fsconsole.model.plan import Cell
 from fsconsole.model.run import RunRequest
 from fsconsole.model.state import CellState, CellStatus, HeldSetting, RunState, RunStatus, StepState
 from fsconsole.model.workload import Workload
@@ -39,13 +41,12 @@ from fsconsole.model.workload import Workload
 
 def start(request: RunRequest) -> RunState:
     """Return the state of a run of which nothing has happened yet."""
-    cells = tuple(
-        CellState(cell.index, CellStatus.UNAVAILABLE, reason=cell.unavailable)
-        if cell.unavailable
-        else CellState(cell.index)
-        for cell in request.plan.cells
-    )
-    return RunState(request=request, cells=cells)
+    return RunState(request=request, cells=tuple(map(_unbegun, request.plan.cells)))
+
+
+def _unbegun(cell: Cell) -> CellState:
+    status = CellStatus.UNAVAILABLE if cell.unavailable else CellStatus.PENDING
+    return CellState(cell.index, status, reason=cell.unavailable)
 
 
 def fold(state: RunState, batch: Batch) -> RunState:
@@ -119,12 +120,23 @@ class _Draft:
             case PilotFinished() as pilot:
                 pilots = (*self._run.pilots, pilot)
                 self._run = replace(self._run, pilots=pilots, request=settled(self._run.request, pilot))
+            case RoundRepeated() as repeated:
+                self._append(repeated)
             case ControlRequested(verb=Verb.PAUSE) if self._run.status is RunStatus.RUNNING:
                 self._run = replace(self._run, status=RunStatus.PAUSED)
             case ControlRequested(verb=Verb.CONTINUE) if self._run.status is RunStatus.PAUSED:
                 self._run = replace(self._run, status=RunStatus.RUNNING)
             case InCell() | WarningRaised() as seen:
                 self._note(seen, entry.monotonic_ns)
+
+    def _append(self, repeated: RoundRepeated) -> None:
+        """Add the cells of a repeated round behind those that the run has; nothing where they don't follow these."""
+        request, count = self._run.request, len(self._run.cells)
+        if [cell.index for cell in repeated.cells] != list(range(count, count + len(repeated.cells))):
+            return
+        plan = replace(request.plan, cells=(*request.plan.cells, *repeated.cells))
+        cells = (*self._run.cells, *map(_unbegun, repeated.cells))
+        self._run = replace(self._run, request=replace(request, plan=plan), cells=cells)
 
     def _cell(self, index: int) -> CellState | None:
         if not 0 <= index < len(self._run.cells):

@@ -10,7 +10,7 @@ from enum import Enum
 from fsconsole.model.device import Fingerprint, Hazard, Identity
 from fsconsole.model.figures import Measurement
 from fsconsole.model.load import Latencies
-from fsconsole.model.plan import StepKind
+from fsconsole.model.plan import Cell, StepKind
 from fsconsole.model.run import RunRequest
 from fsconsole.model.wire import Wire
 
@@ -200,6 +200,17 @@ class SettingReturned(InStep, frozen=True):
     why_left: str = ""
 
 
+class RoundRepeated(Wire, frozen=True):
+    """A disturbed round is run again: its cells stand behind all others of the plan; durable before the first begins."""
+
+    attempt: int
+    repeat: int
+    """The round, from 1."""
+    reason: str
+    cells: tuple[Cell, ...]
+    seal: str = ""
+
+
 class DeviceLeft(InCell, frozen=True):
     """A cell left a device of its own, counted from 0, unmounted and flushed; what differs later is somebody else's."""
 
@@ -277,6 +288,7 @@ Observation = (
     | SettingTaken
     | SettingSeen
     | SettingReturned
+    | RoundRepeated
     | DeviceLeft
     | PilotFinished
     | WarningRaised

@@ -70,6 +70,11 @@ class Metric(str, Enum):
     CPU_BY_OTHERS = ("cpu_by_others", "CPU by others", Unit.PERCENT,
         "of CPU: all other processes on this machine")
     CPU_PER_GIB = "cpu_per_gib", "CPU/GiB", Unit.SECONDS, "busy CPU seconds per GiB moved"
+    GENERATOR_PER_GIB = ("generator_per_gib", "gen. CPU/GiB", Unit.SECONDS,
+        "CPU seconds of the load's own processes per GiB moved, user and system")
+    MEMORY_REPORTED = ("memory_reported", "mem. reported", Unit.BYTES,
+        "free memory that the kernel reported to the hypervisor, which takes it back, from the end of the load before "
+        "(the first one: from the boot) to this load's end; its next use costs CPU")
     FILES_PER_S = ("files_per_s", "files/s", Unit.PER_SECOND,
         "files finished / (last writer done - first writer started)")
     OPS_PER_S = ("ops_per_s", "ops/s", Unit.PER_SECOND,

@@ -106,9 +106,15 @@ class Variant(Wire, frozen=True):
 class Order(str, Enum):
     """In which order the cells run (measurement: drift must favour no variant)."""
 
+    ROUNDS = "rounds"
+    """One repeat after the other, each shuffled: a round has every cell once."""
     SHUFFLED = "shuffled"
-    INTERLEAVED = "interleaved"
     AS_LISTED = "as-listed"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Order | None:
+        # Journals of older runs; their rounds were not shuffled.
+        return cls.ROUNDS if value == "interleaved" else None
 
 
 class Equalise(str, Enum):
@@ -185,6 +191,8 @@ class Cell(Wire, frozen=True, omit_defaults=True):
     """Paths of the devices that the array is made of, in their order; empty where there is no array."""
     unavailable: str = ""
     """Why this cell can't run here, in words; empty where it can."""
+    redo: int = 0
+    """0 for a planned cell; from 1 for one of a repeated round, in which the repeat stays the same."""
 
     @property
     def devices(self) -> tuple[str, ...]:

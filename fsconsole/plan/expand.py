@@ -228,10 +228,10 @@ def _ordered_cells(
         )
         for site, setting, workloads, row, repeat in product(sites, settings, choices, rows, range(1, repeats + 1))
     ]
-    if plan_file.order is Order.INTERLEAVED:
-        cells.sort(key=lambda placed: placed[0].repeat)
-    elif plan_file.order is Order.SHUFFLED:
+    if plan_file.order is not Order.AS_LISTED:
         random.Random(plan_file.seed).shuffle(cells)  # noqa: S311 (an order, not a secret)
+    if plan_file.order is Order.ROUNDS:
+        cells.sort(key=lambda placed: placed[0].repeat)
     return cells
 
 

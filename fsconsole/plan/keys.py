@@ -313,8 +313,8 @@ RUN = (
                            lambda count: "auto" if count == AUTO_REPEATS else count,
                            ("a number from 1 to 1000", 1, MAX_REPEATS)),
         "How often each combination is run; the grid has median and spread, so 3 or more show how far figures scatter.", 1),
-    Key("order", _member(Order), "Order of the cells: shuffled by `seed` so that drift favours no variant; interleaved, one repeat "
-        "after the other; or as listed.", Order.SHUFFLED),
+    Key("order", _member(Order), "Order of the cells: rounds, each with every cell once and shuffled by `seed`, so that drift favours "
+        "no variant; shuffled over all rounds; or as listed. Only of rounds a disturbed one is repeated.", Order.ROUNDS),
     Key("seed", _number(0, MAX_SEED), "Same seed: same order, sizes and draws.", DEFAULT_SEED),
     Key("scale", _choice(("none", "fit"),
                          lambda said: Scale(ScaleKind(said)) if isinstance(said, str) else Scale(ScaleKind.FACTOR, said),

@@ -86,7 +86,7 @@ class PlanFile:
     checklists: tuple[Checklist, ...] = ()
     variants: tuple[VariantText, ...] = ()
     repeats: int = 1
-    order: Order = Order.SHUFFLED
+    order: Order = Order.ROUNDS
     seed: int = DEFAULT_SEED
     scale: Scale = Scale()
     equalise: Equalise = Equalise.DISCARD

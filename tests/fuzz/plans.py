@@ -16,7 +16,7 @@ from tests.unit.plan.examples import DESIGN, SMALLEST
 _KINDS = """
 schema = 1
 raw = true
-order = "interleaved"
+order = "rounds"
 scale = 0.5
 
 [settings]

@@ -167,7 +167,7 @@ async def test_settings_and_the_run_s_keys_are_ticked_and_typed() -> None:
         await hand.sees("3 variants, 6 cells")
         await hand.look_at("order")
         await hand.keys("space")
-        await hand.sees("interleaved")
+        await hand.sees("shuffled")
 
 
 PLAN = f"""schema = 1

@@ -67,12 +67,22 @@ def test_a_list_of_threads_makes_a_cell_for_each_and_files_default_to_one_per_th
     assert [(load.threads, load.files) for load in loads] == [(1, 1), (16, 16), (128, 128)]
 
 
-def test_as_listed_repeats_each_cell_and_interleaved_goes_round() -> None:
+def test_as_listed_repeats_each_cell() -> None:
     text = "schema = 1\nrepeats = 2\norder = 'ORDER'\n" + TWO + WORKLOAD
     listed = [(c.variant.filesystem, c.repeat) for c in build(text.replace("ORDER", "as-listed")).cells]
     assert listed == [("ext4", 1), ("ext4", 2), ("xfs", 1), ("xfs", 2)]
-    around = [(c.variant.filesystem, c.repeat) for c in build(text.replace("ORDER", "interleaved")).cells]
-    assert around == [("ext4", 1), ("xfs", 1), ("ext4", 2), ("xfs", 2)]
+
+
+@given(seed=st.integers(min_value=0, max_value=2**63 - 1))
+def test_rounds_follow_one_another_and_each_has_every_cell_once(seed: int) -> None:
+    cells = build(f"schema = 1\nrepeats = 4\nseed = {seed}\n" + TWO + WORKLOAD).cells
+    assert [cell.repeat for cell in cells] == [1, 1, 2, 2, 3, 3, 4, 4]
+    assert all({c.variant.filesystem for c in cells[first : first + 2]} == {"ext4", "xfs"} for first in range(0, 8, 2))
+
+
+def test_the_order_within_a_round_is_shuffled() -> None:
+    cells = build("schema = 1\nrepeats = 12\n" + TWO + WORKLOAD).cells
+    assert {cells[first].variant.filesystem for first in range(0, 24, 2)} == {"ext4", "xfs"}
 
 
 @given(seed=st.integers(min_value=0, max_value=2**63 - 1))

@@ -60,7 +60,7 @@ def test_every_key_of_the_design_is_read() -> None:
 
 def test_what_is_not_said_has_the_defaults_of_the_manual() -> None:
     plan = parse(SMALLEST)
-    assert (plan.repeats, plan.order, plan.equalise, plan.raw) == (1, Order.SHUFFLED, Equalise.DISCARD, False)
+    assert (plan.repeats, plan.order, plan.equalise, plan.raw) == (1, Order.ROUNDS, Equalise.DISCARD, False)
     assert plan.scale == Scale(ScaleKind.NONE)
     (workload,) = plan.workloads
     assert (workload.block_size_bytes, workload.data) == (64 * KIB, DataKind.RANDOM)

@@ -145,7 +145,7 @@ def request(cells: Sequence[Cell], *, title: str = "four filesystems", notes: tu
         title=title,
         source="schema = 1\n",
         seed=1,
-        order=Order.INTERLEAVED,
+        order=Order.ROUNDS,
         repeats=max((cell.repeat for cell in cells), default=1),
         targets=("/dev/loop7",),
         cells=tuple(cells),
