@@ -83,6 +83,12 @@ def _sized(load: Workload, number: int, pilot: PilotFinished) -> Workload:
     return load
 
 
+_AFTER = {
+    (RunStatus.RUNNING, Verb.PAUSE): RunStatus.PAUSED,
+    (RunStatus.PAUSED, Verb.CONTINUE): RunStatus.RUNNING,
+}
+
+
 class _Draft:
     """A state while a batch is applied: changed cells are kept aside, and the tuple is rebuilt once."""
 
@@ -122,10 +128,9 @@ class _Draft:
                 self._run = replace(self._run, pilots=pilots, request=settled(self._run.request, pilot))
             case RoundRepeated() as repeated:
                 self._append(repeated)
-            case ControlRequested(verb=Verb.PAUSE) if self._run.status is RunStatus.RUNNING:
-                self._run = replace(self._run, status=RunStatus.PAUSED)
-            case ControlRequested(verb=Verb.CONTINUE) if self._run.status is RunStatus.PAUSED:
-                self._run = replace(self._run, status=RunStatus.RUNNING)
+            case ControlRequested(verb=verb):
+                status = _AFTER.get((self._run.status, verb), self._run.status)
+                self._run = replace(self._run, status=status)
             case InCell() | WarningRaised() as seen:
                 self._note(seen, entry.monotonic_ns)
 
