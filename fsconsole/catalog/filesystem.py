@@ -219,6 +219,8 @@ class CommandTemplates(Wire, frozen=True, eq=False):
     identify: tuple[str, ...] = ()
     """Gives the new filesystem the run's UUID, where mkfs itself can't; empty where it can."""
     tune: tuple[str, ...] = ()
+    recover: tuple[str, ...] = ()
+    """What replays the journal of the unmounted device, where that is another program than the mount."""
     check: tuple[str, ...] = ()
     """The forced full check of the unmounted device; empty where none exists (Filesystem.check_note)."""
 
@@ -246,6 +248,8 @@ class Filesystem(Wire, frozen=True, eq=False):
     """Words that may follow mount -o, with what may stand after their equals sign."""
     mount_aliases: dict[str, str] = msgspec.field(default_factory=dict)
     """Whole words that mean another whole word: "nobarrier" for "barrier=0"."""
+    no_shutdown: str = ""
+    """Why a shutdown (FS_IOC_SHUTDOWN) shows nothing of a power loss on it; empty: it does."""
     look_words: str = ""
     """Mount options beside ro with which nothing is replayed, to look at what is on it."""
     since: str = ""

@@ -16,6 +16,8 @@ from fsconsole.inspect.features import Feature
 from fsconsole.model.events import FeatureSeen, Outcome, WarningKind
 from fsconsole.model.plan import Step, StepKind
 from fsconsole.model.workload import Workload
+from fsconsole.plan.expand import filesystem_of
+from fsconsole.plan.steps import crash_objection
 from fsconsole.system.files import memory_bytes
 from fsconsole.units import format_percent, format_seconds
 from fsconsole.workloads.protocol import LoadResult
@@ -24,6 +26,26 @@ SHORT_S = 10.0
 NEARLY_FULL_PERCENT = 90.0
 OBSERVER_PERCENT = 2.0
 """Thresholds of warnings."""
+
+
+def about_crash(work: CellWork) -> None:
+    """Warn of a cell whose plan asks for a crash that can't be tested on its filesystem, or only in part."""
+    cell = work.cell
+    objection = crash_objection(cell, filesystem_of(cell, load_catalog()))
+    if objection == "no":
+        return
+    if objection:
+        work.warn(
+            WarningKind.POWER_LOSS,
+            f"no crash was tested on {cell.variant.filesystem}: {objection}",
+            "Cut the power of a test machine, or test it behind dm-flakey or dm-log-writes.",
+        )
+    elif "nobarrier" in work.features:
+        work.warn(
+            WarningKind.POWER_LOSS,
+            "power loss not tested: barriers are off, and a shutdown of the filesystem leaves the drive's cache as it is",
+            "Turn barriers on, unless the drives' caches are battery-backed or write-through.",
+        )
 
 
 def about_load(work: CellWork, workload: Workload, result: LoadResult) -> None:
@@ -100,6 +122,7 @@ def note_features(work: CellWork, scope: Scope, features: Sequence[Feature]) -> 
             durable=False,
         )
     seen = {feature.name: feature.value for feature in features}
+    work.features |= seen
     variant = work.cell.variant
     filesystem = load_catalog().get(variant.filesystem)
     mkfs = split_flags(shlex.join(variant.mkfs_words), filesystem.mkfs_flags, _JOURNAL)

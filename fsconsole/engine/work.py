@@ -11,7 +11,7 @@ from fsconsole.engine.control import Requests
 from fsconsole.engine.hangs import HangDetector
 from fsconsole.engine.proof import Prover
 from fsconsole.errors.runs import ToolFailed
-from fsconsole.inspect.checks import naming, worth_a_warning
+from fsconsole.inspect.checks import is_of_the_device, naming, worth_a_warning
 from fsconsole.journal.folder import RawOutputs
 from fsconsole.journal.seal import Seals
 from fsconsole.journal.writer import JournalWriter
@@ -27,6 +27,7 @@ from fsconsole.telemetry.machine import CpuTimes
 from fsconsole.telemetry.sampler import Sampler
 from fsconsole.workloads.builtin import BuiltInLoad
 from fsconsole.workloads.protocol import LoadResult
+from fsconsole.workloads.stamps import Found, Struck
 from fsconsole.workloads.tree import SourceFiles
 
 KERNEL_LOG_HINT = "Look at the device's health (smartctl, dmesg) before you trust this figure."
@@ -115,8 +116,16 @@ class CellWork:
     """The files that workloads have made, by the workload's index."""
     delete_began_s: float = 0.0
     """time.monotonic() at the delete's start; its clock runs until the end of the unmount after it."""
+    features: dict[str, str] = field(default_factory=dict)
+    """Effective features and mount options, as they were read back."""
     settings: list[HeldSetting] = field(default_factory=list)
     """Settings not yet restored, in the order of setting."""
+    struck: Struck | None = None
+    """The load that the last shutdown struck."""
+    found: Found = field(default_factory=Found)
+    """What was found after all strikes so far."""
+    expected_log: list[slice] = field(default_factory=list)
+    """Parts of the kernel log that are this cell's own doing."""
     _kept: list[tuple[int, CommandResult]] = field(default_factory=list)
     """Steps and results whose raw output must not be written while a clock runs."""
 
@@ -192,8 +201,10 @@ class CellWork:
             text = "".join(f"{line}\n" for line in lines)
             self.run.raw.write(self.cell.index, self.step_number, "kernel-log", text.encode())
         paths = dict.fromkeys((self.cell.target, *self.cell.members))
+        expected = {number for part in self.expected_log for number in range(len(lines))[part]}
+        told = [line for number, line in enumerate(lines) if number not in expected or is_of_the_device(line)]
         names = [os.path.basename(os.path.realpath(path)) for path in paths]
-        errors = [line for name in names for line in worth_a_warning(lines, name)]
+        errors = [line for name in names for line in worth_a_warning(told, name)]
         if errors:
             # A message about the target itself tells more than one about a disk below it.
             said = (*naming(errors, names[0]), *errors)[0]

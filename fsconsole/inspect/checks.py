@@ -123,6 +123,14 @@ _ERRORS = re.compile(
 """Words of fs/ext4/super.c, fs/jbd2, fs/xfs/xfs_message.c, fs/btrfs/messages.c, block/blk-core.c, kernel/hung_task.c, mm/oom_kill.c,
 drivers/md, drivers/ata/libata-eh.c and drivers/nvme/host/pci.c."""
 
+_OF_BLOCK_LAYER = re.compile(r"\bdev \S+, sector \d+|blk_update_request|Buffer I/O error")
+
+
+def is_of_the_device(line: str) -> bool:
+    """Return whether a line tells of a failed request to a device, which no shutdown of a filesystem causes."""
+    return _OF_BLOCK_LAYER.search(line) is not None
+
+
 _REFUSAL_ABOUT = (r"{driver}\d?(?:-fs)?\b", r"\b{driver}: ", r"(?:VFS|blockdev|loop\d+|/dev/\S+): ")
 _NO_REFUSAL = re.compile(
     r"mounted filesystem|[Mm]ounting V\d|[Ee]nding clean mount|[Uu]nmounting|recovery complete|capacity change"

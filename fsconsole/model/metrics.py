@@ -113,6 +113,17 @@ class Metric(str, Enum):
     DELETE_SYSTEM = "delete_system", "delete sys", Unit.SECONDS, "system time of removing the tree"
     DELETE_DURABLE = ("delete_durable", "durable delete", Unit.SECONDS,
         "real time of removing the tree, unmounting, and one flush of the device")
+    RECOVER = ("recover", "recover", Unit.SECONDS,
+        "real time of the mount that replays the journal after a shutdown in the middle of a load, caches cold")
+    RECOVER_FSCK = ("recover_fsck", "recover e2fsck", Unit.SECONDS,
+        "real time of e2fsck -p after a second shutdown like the first; ext3 and ext4")
+    LOST_SYNCED = ("lost_synced", "lost", Unit.COUNT,
+        "files whose fsync had returned before a shutdown, and that were missing or wrong after it: must be 0")
+    SYNCED = "synced", "synced", Unit.COUNT, "files whose fsync had returned before a shutdown"
+    UNSYNCED = "unsynced", "unsynced", Unit.COUNT, "files that were written before a shutdown, and not synced"
+    UNSYNCED_WHOLE = "unsynced_whole", "unsynced whole", Unit.COUNT, "those that were there after it as they were written"
+    UNSYNCED_PART = ("unsynced_part", "unsynced part", Unit.COUNT,
+        "those that were there after it with other content: empty, cut, zeros, or of something else")
     USABLE = "usable", "usable", Unit.BYTES, "free space after mkfs (statfs)"
     OVERHEAD = ("overhead", "overhead", Unit.PERCENT,
         "share of the device that the empty filesystem keeps to itself")

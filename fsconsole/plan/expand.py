@@ -13,7 +13,7 @@ from typing import Any
 from fsconsole import units
 from fsconsole.catalog.filesystem import NOTHING_KNOWN, Catalog, Filesystem, Known
 from fsconsole.errors.targets import PlanBadValue
-from fsconsole.model.plan import ArraySpec, Cell, Equalise, Estimate, Order, Plan, Setting, Step
+from fsconsole.model.plan import ArraySpec, Cell, Equalise, Estimate, Order, Plan, Setting, Step, StepKind
 from fsconsole.model.state import OPEN_STATUSES, RunState
 from fsconsole.model.workload import BUILT_IN, Workload
 from fsconsole.plan import arrays, planfile
@@ -23,7 +23,7 @@ from fsconsole.plan.planfile import PlanFile, ScaleKind, TargetSpec, scaled, wri
 from fsconsole.plan.read_workload import workload_of
 from fsconsole.plan.rows import Candidate, Rows, list_candidates, rows_of
 from fsconsole.plan.settings import objections
-from fsconsole.plan.steps import cell_steps, raw_bytes, raw_reasons
+from fsconsole.plan.steps import CRASH_BYTES, cell_steps, crash_load, crash_objection, raw_bytes, raw_reasons
 
 
 def workload_choices(plan: PlanFile) -> tuple[tuple[Workload, ...], ...]:
@@ -112,7 +112,12 @@ def _cell_bytes(cell: Cell, sizes: dict[str, int], catalog: Catalog) -> int:
     if cell.variant.is_raw:
         return equalise + raw_bytes(size_bytes, cell.workloads)
     share = catalog.get(cell.variant.filesystem).metadata_share
-    return equalise + int(share * size_bytes) + written_bytes(cell.workloads)
+    return equalise + int(share * size_bytes) + written_bytes(cell.workloads) + crash_bytes(cell)
+
+
+def crash_bytes(cell: Cell) -> int:
+    """Return about what the loads of a cell's crashes write, struck halfway."""
+    return CRASH_BYTES // 2 * sum(step.kind is StepKind.CRASH_LOAD for step in cell.steps)
 
 
 def build_plan(  # noqa: PLR0913 (each is a fact of its own)
@@ -159,7 +164,7 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
         targets=tuple(target.path for target in targets),
         cells=tuple(cells),
         estimate=estimate(cells, sizes, catalog, speed),
-        notes=rows.notes + _notes(plan_file, targets, sites, choices),
+        notes=rows.notes + _notes(plan_file, targets, sites, choices) + _crash_notes(cells, catalog),
     )
 
 
@@ -239,8 +244,6 @@ def _reasons(cell: Cell, site: Site, plan_file: PlanFile, filesystem: Filesystem
     """Yield why a cell can't run: what this version doesn't run is never dropped silently."""
     if plan_file.repeats == planfile.AUTO_REPEATS:
         yield 'repeats = "auto" is not run by this version; give a number'
-    if plan_file.after.crash:
-        yield "crash = true is not run by this version"
     for kind in dict.fromkeys(load.kind.value for load in cell.workloads if load.kind not in BUILT_IN):
         yield f"workloads of kind {kind} are not run by this version"
     yield from site.reasons
@@ -251,6 +254,7 @@ def _reasons(cell: Cell, site: Site, plan_file: PlanFile, filesystem: Filesystem
         yield from raw_reasons(site.target, cell.workloads)
         return
     size_bytes, wanted_bytes = site.target.size_bytes, written_bytes(cell.workloads)
+    wanted_bytes += 0 if crash_objection(cell, filesystem) else crash_load(size_bytes).total_bytes
     has = f"{site.target.path} has {units.format_bytes(size_bytes)}"
     if 0 < size_bytes < filesystem.min_bytes:
         yield f"{filesystem.name} needs at least {units.format_bytes(filesystem.min_bytes)}, {has}"
@@ -295,6 +299,13 @@ def _notes(
     if choices != workload_choices(plan_file):
         notes.append("file sizes were scaled down; the cells show them as they will be")
     return tuple(notes)
+
+
+def _crash_notes(cells: Sequence[Cell], catalog: Catalog) -> tuple[str, ...]:
+    said = {
+        cell.variant.label: crash_objection(cell, filesystem_of(cell, catalog)) for cell in cells if cell.after.crash
+    }
+    return tuple(f"{label}: no crash is tested: {why}" for label, why in said.items() if why not in ("", "no"))
 
 
 def filesystem_of(cell: Cell, catalog: Catalog) -> Filesystem | None:

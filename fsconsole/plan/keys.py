@@ -330,7 +330,7 @@ RUN = (
 
 AFTER = (
     Key("check", FLAG, "Forces a full check of the unmounted filesystem at the end of each cell.", default=True),
-    Key("crash", FLAG, "Shuts down without flushing, and times the recovery: not run by this version.", default=False),
+    Key("crash", FLAG, "Shuts the filesystem down in the middle of a load of its own, without a flush; times the recovery and counts what is lost.", default=False),
     Key("delete", _member(DeleteWith), "How the files are removed, which is timed.", DeleteWith.RM),
 )  # fmt: skip
 

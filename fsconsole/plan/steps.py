@@ -14,7 +14,7 @@ from fsconsole import units
 from fsconsole.catalog import words
 from fsconsole.catalog.filesystem import Filesystem
 from fsconsole.model.plan import ArraySpec, Cell, DeleteWith, Equalise, Step, StepKind, Write
-from fsconsole.model.workload import BUILT_IN, DataKind, End, SyncAt, Workload, WorkloadKind
+from fsconsole.model.workload import BUILT_IN, DataKind, Directories, End, Layout, SyncAt, Workload, WorkloadKind
 from fsconsole.plan.arrays import ARRAY_NAME, ARRAY_PATH, Site, resyncs
 from fsconsole.plan.planfile import TargetSpec, written_bytes
 from fsconsole.plan.settings import own_values, writes_of
@@ -22,6 +22,8 @@ from fsconsole.text import GIB, KIB, MIB
 from fsconsole.units import format_bytes_exact
 
 MOUNT_POINT = "/run/fsconsole/mnt"
+CRASH_TREE = MOUNT_POINT + "/crash"
+"""The loads of crashes work below it, and are removed before the delete step."""
 TREE = MOUNT_POINT + "/tree"
 """Workloads write below it, and the delete step removes it."""
 _QUIESCE = "wait until Dirty and Writeback are near zero"
@@ -301,6 +303,8 @@ def _filesystem_life(cell: Cell, target: TargetSpec, filesystem: Filesystem) -> 
     yield Step(StepKind.UNMOUNT, f"unmount {device}", (unmount,))
     if cell.after.check and check:
         yield Step(StepKind.CHECK, f"check {filesystem.name} in full", (check,))
+    if not crash_objection(cell, filesystem):
+        yield from _crashes(target, filesystem, mount, unmount, check if cell.after.check else ())
     if cell.after.delete is not DeleteWith.NONE:
         changes, undo = f"mounts {device}", " ".join(unmount)
         yield Step(StepKind.COLD_MOUNT, "drop all caches, then mount", (mount,), changes, undo)
@@ -310,6 +314,52 @@ def _filesystem_life(cell: Cell, target: TargetSpec, filesystem: Filesystem) -> 
         yield Step(StepKind.DELETE, f"remove {TREE}{how}", argvs, f"removes {TREE}")
         title = f"unmount {device}, then fsync of it: one flush"
         yield Step(StepKind.DELETE_UNMOUNT, title, (unmount,))
+
+
+CRASH_BYTES = 32 * MIB
+_CRASH_SHARE = 16
+_CRASH_FILE_BYTES = 16 * KIB
+_CRASH_WRITERS = 4
+
+
+def crash_load(size_bytes: int) -> Workload:
+    """Return the load of a crash on a device of that size (0: not known), which takes a sixteenth of it at most."""
+    room = min(CRASH_BYTES, size_bytes // _CRASH_SHARE if size_bytes else CRASH_BYTES)
+    files, per_thread = max(64, room // _CRASH_FILE_BYTES), Directories(Layout.PER_THREAD)
+    return Workload("strike", WorkloadKind.CREATE, _CRASH_WRITERS, files, _CRASH_FILE_BYTES, 4 * KIB, per_thread)
+
+
+def crash_objection(cell: Cell, filesystem: Filesystem | None) -> str:
+    """Return why a cell has no crash: empty where it has one, "no" where the plan asks for none, else in words."""
+    if not cell.after.crash or filesystem is None:
+        return "no"
+    if "^has_journal" in ",".join(cell.variant.mkfs_words).split(","):
+        return "without a journal what is in memory is written at the unmount"
+    return filesystem.no_shutdown
+
+
+def _crashes(target: TargetSpec, filesystem: Filesystem, mount: Argv, unmount: Argv, check: Argv) -> Iterator[Step]:
+    """Yield a load that is struck, the recovery and the comparison; once more for a recovery by another program.
+
+    A second strike of the same load, since the mount has replayed the first one's journal, and a copy of the device to
+    recover twice from needs another device.
+    """
+    device, load = target.path, crash_load(target.size_bytes)
+    recover = words.filled(filesystem.commands.recover, device=device)
+    size = units.format_bytes_exact(load.file_size_bytes)
+    title = (
+        f"{load.threads} writers of {load.files} files of {size}, every other one synced: shut down halfway, no flush"
+    )
+    for replay in ((), recover) if recover else ((),):
+        changes, undo = f"mounts {device}, writes below {CRASH_TREE}", " ".join(unmount)
+        yield Step(StepKind.CRASH_LOAD, title, (mount, unmount), changes, undo)
+        how = f"recover by {' '.join(replay[:2])}, then mount" if replay else "recover by mount"
+        commands = (replay, mount) if replay else (mount,)
+        yield Step(StepKind.RECOVER, f"drop all caches, then {how}", commands, f"mounts {device}", undo)
+        checked = ", unmount, check in full" if check else ", unmount"
+        commands = (unmount, check) if check else (unmount,)
+        title_of = f"compare each file with what was written and synced, remove {CRASH_TREE}{checked}"
+        yield Step(StepKind.CRASH_VERIFY, title_of, commands, f"removes {CRASH_TREE}")
 
 
 def _settings(values: dict[str, str], target: TargetSpec) -> Iterator[Step]:

@@ -148,6 +148,19 @@ def check_words(row: GridRow) -> str:
     return f"check, est.: {', or '.join(parts)}" if parts else ""
 
 
+def crash_words(row: GridRow) -> str:
+    """Return what crashes have left of a row's files, over all its cells; empty where none was tested."""
+    counts = (Metric.SYNCED, Metric.LOST_SYNCED, Metric.UNSYNCED, Metric.UNSYNCED_WHOLE, Metric.UNSYNCED_PART)
+    synced, lost, unsynced, whole, part = (
+        sum(int(value) for cell in row.cells if (value := cell.value(metric)) is not None) for metric in counts
+    )
+    if not synced + unsynced:
+        return ""
+    lost_words = f"{lost} LOST" if lost else "none lost"
+    part_words = f", {part} in part (empty, cut or torn)" if part else ""
+    return f"crash: of {synced} synced files {lost_words}; of {unsynced} unsynced files {whole} survived{part_words}"
+
+
 # Warnings as letters in the table, and in words below it.
 
 _REASONS_SHOWN = 3

@@ -67,7 +67,8 @@ def figures_of(cell: Cell, state: CellState, workload: int | None) -> CellFigure
         if step.outcome is not Outcome.DONE or not is_own or _is_lost(cell, state, step):
             continue
         latest.update({measurement.metric: measurement for measurement in step.measurements})
-        verdict = step.verdict if step.kind is StepKind.CHECK else verdict
+        if step.kind in (StepKind.CHECK, StepKind.CRASH_VERIFY):
+            verdict = worst_verdict((verdict, step.verdict))
     return CellFigures(
         cell=cell.index,
         repeat=cell.repeat,

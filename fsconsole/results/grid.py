@@ -101,6 +101,7 @@ _NEAREST_SHOWN = 6
 
 _WHERE_MEASURED = (
     Metric.READ, Metric.OPS_PER_S, Metric.FSYNC_MEAN, Metric.FSYNC_P50, Metric.FSYNC_P99, Metric.FSYNC_MAX,
+    Metric.RECOVER, Metric.LOST_SYNCED,
 )  # fmt: skip
 """Columns that stand behind the durable one where a load has such figures; operations those of counted loads alone."""
 _COUNTED = frozenset({WorkloadKind.RANDOM_READ, WorkloadKind.RANDOM_WRITE, WorkloadKind.MIX})

@@ -11,6 +11,7 @@ from fsconsole.results.content import (
     UNITS_NOTE,
     caption_of,
     check_words,
+    crash_words,
     facts,
     hanging,
     heading,
@@ -50,6 +51,10 @@ def render_text(
         lines += _wrapped((first, " ".join((*others, UNITS_NOTE))), width)
     else:
         lines += ["", "The plan has no cells."]
+    crashes = {row.indexes: f"{row.name}: {words}" for row in grid.rows if (words := crash_words(row))}
+    lines += ["", "Crashes"] if crashes else []
+    for said in crashes.values():
+        lines += hanging("  ", printable(said.replace(": crash:", ":")), width)
     warnings = worded(grid)
     lines += ["", "Warnings"] if warnings else []
     for warning in warnings:

@@ -142,7 +142,7 @@ def rates_words(cell: CellState, width: int) -> str:
 
 def check_verdict(cell: CellState) -> str:
     """Return what the cell's check found; empty where it found nothing, or did not run."""
-    found = (step.verdict for step in cell.steps if step.kind is StepKind.CHECK)
+    found = (step.verdict for step in cell.steps if step.kind in (StepKind.CHECK, StepKind.CRASH_VERIFY))
     return next((verdict for verdict in found if verdict not in ("", CLEAN)), "")
 
 

@@ -9,6 +9,7 @@ from fsconsole.model.figures import Publication
 from fsconsole.model.metrics import OF_MIXES, Metric, Unit
 from fsconsole.results.content import (
     check_words,
+    crash_words,
     heading,
     order_words,
     table_of,
@@ -63,6 +64,10 @@ _FIRST_OF_GROUP = {
     "check": (
         Metric.CHECK, Metric.CHECK_USER, Metric.CHECK_SYSTEM, Metric.CHECK_RSS, Metric.CHECK_EMPTY,
         Metric.CHECK_EMPTY_RSS,
+    ),
+    "crash": (
+        Metric.RECOVER, Metric.RECOVER_FSCK, Metric.LOST_SYNCED, Metric.SYNCED, Metric.UNSYNCED,
+        Metric.UNSYNCED_WHOLE, Metric.UNSYNCED_PART,
     ),
     "delete": (Metric.DELETE_DURABLE, Metric.DELETE, Metric.DELETE_USER, Metric.DELETE_SYSTEM),
 }  # fmt: skip
@@ -173,7 +178,8 @@ def pane_lines(row: GridRow, grid: Grid, width: int) -> tuple[TextLine, ...]:
     lines = text_lines(row.name, width, "strong")
     for said in (*(f"published as: {other}" for other in row.printed), *row.notes):
         lines += text_lines(said, width)
-    lines += text_lines(words, width) if (words := check_words(row)) else []
+    for words in filter(None, (check_words(row), crash_words(row))):
+        lines += text_lines(words, width)
     for warning in worded_for(row, grid):
         lines += map(TextLine, warning_lines(warning, width))
     return tuple(lines)

@@ -26,15 +26,16 @@ _HOST = (sys.executable, "-I", "-m", "fsconsole.workloads.host")
 """Isolated (-I): imports nothing from the operator's environment or working directory."""
 
 
-def prepare_load(
+def prepare_load(  # noqa: PLR0913 (the last two are seldom given)
     workload: Workload,
     *,
     tree: str,
     tree_device: int,
     hidden: Sequence[str],
     source: SourceFiles | None = None,
+    origin: bytes = b"",
 ) -> BuiltInLoad:
-    """Start the host process, confined to tree, and send it its job. Raises ToolMissing."""
+    """Start the host process, confined to tree, and send it its job; origin is given for a crash's. Raises ToolMissing."""
     find_program("bwrap")
     page = CounterPage.create(workload.threads, len(timed_in(workload)))
     places, out_of_sight = interpreter_places(), [realpath(path) for path in hidden]
@@ -52,6 +53,7 @@ def prepare_load(
         counters=page.fd,
         workload=workload,
         source=source,
+        origin=origin.hex(),
     )
     # wait_ready() reports a host that has exited.
     with suppress(BrokenPipeError):

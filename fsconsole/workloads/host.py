@@ -33,6 +33,7 @@ from fsconsole.workloads import ops
 from fsconsole.workloads.content import PayloadContent, anonymous_memory, content_of, scrambled
 from fsconsole.workloads.job import GO, HostReport, Job, Stage, job_from_line
 from fsconsole.workloads.ops import STOP, Limits, Means, Operation
+from fsconsole.workloads.stamps import write_acts
 from fsconsole.workloads.tree import DIRECTORY_FLAGS, SourceFiles, namer, subdirectories
 
 Pick = tuple[Operation, int, str, int]
@@ -47,6 +48,8 @@ class Ground:
     own_fd: int
     source_fd: int
     source: SourceFiles | None
+    origin: bytes = b""
+    """Of a crash's load."""
 
 
 def picks(ground: Ground, operations: dict[WorkloadKind, Operation], thread: int) -> Iterator[Pick]:
@@ -166,6 +169,9 @@ class WorkerTask:
 def prepared(ground: Ground, means: Means) -> Callable[[Limits], bool]:
     """Prepare one thread's work before its clock starts; the returned function is as run_operations()."""
     workload = ground.workload
+    if ground.origin:
+        directory_fd, _ = new_names(ground, means.thread)
+        return lambda _limits: write_acts(means, ground.origin, directory_fd)
     if ops.is_one_call_each(workload):
         return partial(ops.make_files, means, *new_names(ground, means.thread))
     operations = {kind: ops.MAKERS[kind](means) for kind, _ in workload.operations}
@@ -309,7 +315,7 @@ def _open_ground(job: Job) -> tuple[str, Ground]:
     workload = job.workload
     for name in subdirectories(workload.directories, threads=workload.threads, files=workload.files):
         os.mkdir(name, 0o755, dir_fd=own_fd)
-    return directory, Ground(workload, own_fd, source_fd, source)
+    return directory, Ground(workload, own_fd, source_fd, source, bytes.fromhex(job.origin))
 
 
 def _with_unfinished(source: SourceFiles, source_fd: int) -> SourceFiles:

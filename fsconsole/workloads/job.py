@@ -57,6 +57,8 @@ class Job(Wire, frozen=True):
     counters: int
     workload: Workload
     source: SourceFiles | None = None
+    origin: str = ""
+    """Of a crash's load, whose writers stamp their blocks with it: hexadecimal; empty for others."""
 
 
 def job_from_line(line: str) -> Job:

@@ -82,6 +82,8 @@ with = { read_ahead = "64KiB" }
 [settings]
 read_ahead = "2MiB"
 nr_requests = 16
+[after]
+crash = true
 """
 )
 RAW = (StepKind.RAW_WRITE, StepKind.RAW_READ, StepKind.READTEST)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fsconsole.engine.steps import arrays, equalise, life, load, settings
+from fsconsole.engine.steps import arrays, crash, equalise, life, load, settings
 from fsconsole.engine.work import Handler
 from fsconsole.model.plan import StepKind
 
@@ -25,6 +25,9 @@ HANDLERS: dict[StepKind, Handler] = {
     StepKind.EXTENTS: life.survey,
     StepKind.UNMOUNT: life.unmount_filled,
     StepKind.CHECK: life.check,
+    StepKind.CRASH_LOAD: crash.strike,
+    StepKind.RECOVER: crash.recover,
+    StepKind.CRASH_VERIFY: crash.verify,
     StepKind.COLD_MOUNT: life.mount_cold,
     StepKind.DELETE: life.delete,
     StepKind.DELETE_UNMOUNT: life.unmount_after_delete,

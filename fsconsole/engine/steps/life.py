@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 from fsconsole.catalog.filesystem import Scope
 from fsconsole.devices.uses import block_number
-from fsconsole.engine.warnings_load import note_features
+from fsconsole.engine.warnings_load import about_crash, note_features
 from fsconsole.engine.work import CellWork, Interrupted, StepFailed, StepResult, failure_words
 from fsconsole.errors.runs import KernelLacks
 from fsconsole.inspect import checks
@@ -89,8 +89,9 @@ TREE_NAME = os.path.basename(TREE)
 
 def mount_new(work: CellWork, step: Step) -> StepResult:
     """Mount the new filesystem, journal its effective options and its space, and create the workload's tree."""
-    elapsed_s = _mount(work, step.commands[0])
+    elapsed_s = mount(work, step.commands[0])
     note_features(work, Scope.MOUNT, read_mount_options(work.cell.target, work.mount_point))
+    about_crash(work)
     room = space_measurements(work.mount_point, work.cell.target)
     work.usable_bytes = room[0].value
     descriptor = open_mount(work)
@@ -105,7 +106,7 @@ def remount_timed(work: CellWork, step: Step) -> StepResult:
     """Unmount the loaded filesystem, and mount it, which frees preallocation beyond the ends of files."""
     unmount_argv, mount_argv = step.commands
     elapsed_s = unmount(work, unmount_argv)
-    _mount(work, mount_argv)
+    mount(work, mount_argv)
     return StepResult((Measurement(Metric.UNMOUNT, elapsed_s),))
 
 
@@ -115,7 +116,7 @@ def remount_cold(work: CellWork, step: Step) -> StepResult:
     unmount(work, unmount_argv)
     work.command(sync_argv)
     drop_caches()
-    _mount(work, mount_argv)
+    mount(work, mount_argv)
     return StepResult()
 
 
@@ -123,7 +124,7 @@ def mount_cold(work: CellWork, step: Step) -> StepResult:
     """Mount the filled filesystem, which is in no cache of the kernel."""
     os.sync()
     drop_caches()
-    return StepResult((Measurement(Metric.MOUNT_FILLED, _mount(work, step.commands[0])),))
+    return StepResult((Measurement(Metric.MOUNT_FILLED, mount(work, step.commands[0])),))
 
 
 def unmount_filled(work: CellWork, step: Step) -> StepResult:
@@ -152,7 +153,8 @@ def open_mount(work: CellWork) -> int:
     return descriptor
 
 
-def _mount(work: CellWork, argv: tuple[str, ...]) -> float:
+def mount(work: CellWork, argv: tuple[str, ...]) -> float:
+    """Mount the cell's filesystem, to be unmounted by the release, and return the seconds it took. Raises StepFailed."""
     # Due from here on: an interruption or a full journal may follow a successful mount.
     work.stack.callback(_unmount_if_mounted, work)
     result = work.command(argv, accept_failure=True)

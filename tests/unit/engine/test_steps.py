@@ -242,7 +242,7 @@ def test_what_is_mounted_is_known_by_its_number_whatever_its_node_is_called(
         entry = SimpleNamespace(source=str(tmp_path / name))
         monkeypatch.setattr(life, "mounted_at", lambda _point, entry=entry: entry)
         with nullcontext() if is_it else pytest.raises(StepFailed, match="is not what is mounted"):
-            life._mount(work, ("mount",))  # type: ignore[arg-type]
+            life.mount(work, ("mount",))  # type: ignore[arg-type]
 
 
 QUEUE = "/sys/block/sdx/queue"
