@@ -431,6 +431,7 @@ def run_step(work: CellWork, step: Step) -> StepResult:
     result = _with_absence(work, result)
     clock_runs_on = _clock_runs_on(work, result)
     if not clock_runs_on:
+        warnings_load.about_link(work, step, result.measurements)
         work.write_kept()
         reap_strangers(run.places.proc)
     finished = events.StepFinished(

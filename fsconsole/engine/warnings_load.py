@@ -14,18 +14,27 @@ from fsconsole.engine.work import CellWork, StepResult
 from fsconsole.inspect.checks import CheckVerdict, killed_for_memory
 from fsconsole.inspect.features import Feature
 from fsconsole.model.events import FeatureSeen, Outcome, WarningKind
+from fsconsole.model.figures import Measurement
+from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Step, StepKind
-from fsconsole.model.workload import Workload
+from fsconsole.model.workload import DataKind, Workload
 from fsconsole.plan.expand import filesystem_of
 from fsconsole.plan.steps import crash_objection
-from fsconsole.system.files import memory_bytes
-from fsconsole.units import format_percent, format_seconds
+from fsconsole.system.files import cpu_count, memory_bytes
+from fsconsole.telemetry.links import links_below
+from fsconsole.units import format_percent, format_rate, format_seconds
 from fsconsole.workloads.protocol import LoadResult
 
 SHORT_S = 10.0
 NEARLY_FULL_PERCENT = 90.0
 OBSERVER_PERCENT = 2.0
+CPU_BOUND_PERCENT = 95.0
+TELLS_CPU_S = 0.1
 """Thresholds of warnings."""
+
+_COMPRESSING = frozenset({"compress", "compress-force"})
+"""Mount options of btrfs; f2fs has compress_extension (Documentation/filesystems/f2fs.rst), and files of a load no extension."""
+_NO_COMPRESSION = frozenset({"no", "none"})
 
 
 def about_crash(work: CellWork) -> None:
@@ -64,8 +73,63 @@ def about_load(work: CellWork, workload: Workload, result: LoadResult) -> None:
             f"'{workload.name}' read less than twice the RAM, and not from a cold cache",
             "Set cold = true; a read from the page cache says nothing about the filesystem on its disk.",
         )
+    about_cpu(work, workload.name, result)
+    about_compression(work, workload)
     if result.failures:
         work.warn(WarningKind.TARGET_FULL, result.failures, "Use a smaller scale or a larger device.")
+
+
+def about_cpu(work: CellWork, name: str, result: LoadResult) -> None:
+    """Warn if writers had all the CPU time that there was: of one CPU each process, of all CPUs all together."""
+    if result.elapsed_s < TELLS_CPU_S:
+        return
+    shares = (
+        (result.busiest_s, "the busiest writer used", "one CPU"),
+        ((result.user_s + result.system_s) / cpu_count(), "the writers together used", "all CPUs"),
+    )
+    for used_s, who, whose in shares:
+        percent = 100 * used_s / result.elapsed_s
+        if percent >= CPU_BOUND_PERCENT:
+            work.warn(
+                WarningKind.CPU_BOUND,
+                f"'{name}': {who} {format_percent(min(percent, 100))} of {whose}",
+                "This is the speed of the CPU, not of the device: use more threads or larger blocks, or direct = true.",
+            )
+            return
+
+
+def about_compression(work: CellWork, workload: Workload) -> None:
+    """Warn of zeros written to a filesystem that compresses: less is written to the device than the load counts."""
+    if not workload.writes or workload.data is DataKind.RANDOM:
+        return
+    zeros = "zeros" if workload.data is DataKind.ZERO else f"{100 * workload.zero_share:.0f} % zeros"
+    for name, value in work.features.items():
+        if (name, value) == ("compress_extension", "*") or (name in _COMPRESSING and value not in _NO_COMPRESSION):
+            work.warn(
+                WarningKind.COMPRESSIBLE,
+                f"'{workload.name}' writes {zeros}, and {name}={value} compresses them",
+                'Set data = "random", or compare only rows that compress; real files have other shares than this load.',
+            )
+
+
+def about_link(work: CellWork, step: Step, measurements: Sequence[Measurement]) -> None:
+    """Warn of figures that are higher than what the links of the target's disks carry. Raises KernelUnreadable."""
+    name, rates = step.title.partition(":")[0], {Metric.DURABLE, Metric.READ}
+    if step.workload is not None and not work.cell.variant.is_raw:
+        workload = work.cell.workloads[step.workload]
+        name, rates = workload.name, rates if workload.cold or workload.direct else {Metric.DURABLE}
+    figures = [figure for figure in measurements if figure.metric in rates]
+    links = links_below(work.cell.target) if figures else ()
+    most = sum(link.bytes_per_s for link in links)
+    for figure in figures if links else ():
+        if figure.value > most:
+            words = ", ".join(dict.fromkeys(link.words for link in links))
+            work.warn(
+                WarningKind.FASTER_THAN_LINK,
+                f"'{name}': {figure.metric.column} {format_rate(figure.value)}, and {words} carries {format_rate(most)}",
+                "Something before the disk answers: a cache (a controller's, a virtual machine's host) or compression. "
+                'Write more than the cache holds, with data = "random".',
+            )
 
 
 def about_duration(work: CellWork, name: str, elapsed_s: float) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from glob import glob
 
 from fsconsole.devices.fingerprint import NOT_COUNTED, sectors_written
 from fsconsole.devices.snapshot import find_device, read_arrays
@@ -12,7 +13,8 @@ from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.device import MdArray
 from fsconsole.model.events import WarningKind, WarningRaised
 from fsconsole.model.run import RunRequest
-from fsconsole.telemetry.block import disk_name, watched_tree
+from fsconsole.system.files import read_text_or
+from fsconsole.telemetry.block import SYS, disk_name, watched_tree
 
 _LACKS_HINT = "Add the missing members, let it recover (/proc/mdstat), and run the plan again."
 
@@ -42,7 +44,7 @@ def about_end(work: CellWork, known: Iterable[str]) -> None:
 
 
 def about_run(request: RunRequest, folder_path: str, journal: JournalWriter, attempt: int) -> frozenset[str]:
-    """Warn of a run log on the tested disk, of a cached or degraded target, and of disabled I/O statistics.
+    """Warn of a run log on the tested disk, a cached or degraded target, disabled I/O statistics, and a governor.
 
     Returns the warnings' texts.
     """
@@ -79,7 +81,23 @@ def about_run(request: RunRequest, folder_path: str, journal: JournalWriter, att
                 f"{target.path} goes through the page cache of the filesystem below it",
                 "`losetup --direct-io=on DEVICE`, or a scratch file on a filesystem that has direct I/O.",
             )
+    slowed = governors()
+    if slowed:
+        warn(
+            WarningKind.GOVERNOR,
+            f"the CPUs' frequency governor is {' and '.join(slowed)}, not performance",
+            "`cpupower frequency-set --governor performance` before a run; else the clock follows the load, and figures with it.",
+        )
     return frozenset(warned)
+
+
+def governors(sys: str = SYS) -> tuple[str, ...]:
+    """Return the frequency governors in force other than performance, sorted (Documentation/admin-guide/pm/cpufreq.rst).
+
+    None where the kernel doesn't set the frequency: in most virtual machines.
+    """
+    found = {read_text_or(path, "") for path in glob(f"{sys}/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor")}
+    return tuple(sorted(found - {"", "performance"}))
 
 
 def about_array(work: CellWork) -> None:

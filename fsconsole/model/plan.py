@@ -101,6 +101,11 @@ class Variant(Wire, frozen=True):
     older journals), variants are never called equal."""
 
     @property
+    def is_lazy(self) -> bool:
+        """True if mke2fs leaves inode tables to the kernel's thread ext4lazyinit (man 8 mke2fs)."""
+        return "lazy_itable_init=1" in " ".join(self.mkfs_words)
+
+    @property
     def is_raw(self) -> bool:
         """True for the row without a filesystem."""
         return self.filesystem == RAW

@@ -93,9 +93,11 @@ def zero_command(member: str) -> tuple[str, ...]:
 Argv = tuple[str, ...]
 
 
-def load_steps(number: int, workload: Workload, device: str, mount: Argv, unmount: Argv) -> Iterator[Step]:
+def load_steps(number: int, cell: Cell, device: str, mount: Argv, unmount: Argv) -> Iterator[Step]:
     """Yield the steps of one workload; one that changes nothing has no drain."""
-    yield Step(StepKind.QUIESCE, _QUIESCE, workload=number)
+    workload = cell.workloads[number]
+    first = "wait until ext4lazyinit has ended, then " if cell.variant.is_lazy else ""
+    yield Step(StepKind.QUIESCE, first + _QUIESCE, workload=number)
     if workload.cold:
         yield Step(
             StepKind.COLD,
@@ -291,8 +293,8 @@ def _filesystem_life(cell: Cell, target: TargetSpec, filesystem: Filesystem) -> 
     if cell.after.check and check:
         yield Step(StepKind.CHECK_EMPTY, f"check the empty {filesystem.name} in full", (check,))
     yield Step(StepKind.MOUNT, f"mount {device}", (mount,), f"mounts {device}", " ".join(unmount))
-    for number, workload in enumerate(cell.workloads):
-        steps = load_steps(number, workload, device, mount, unmount)
+    for number in range(len(cell.workloads)):
+        steps = load_steps(number, cell, device, mount, unmount)
         yield from _with_own_settings(cell, target, number, steps)
     yield Step(StepKind.REMOUNT, "unmount and mount, which trims preallocation", (unmount, mount))
     # One count of all files, or where several workloads make some, one for each of them.

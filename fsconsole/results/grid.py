@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fsconsole.errors.runs import UnknownColumn
@@ -186,6 +186,45 @@ def _outcome(key: RowKey, figures: Sequence[CellFigures], by_index: Mapping[int,
     return (replace(key, variant=nobody), features)
 
 
+# Barriers or a journal that one side of a comparison does without, by what was read back.
+
+_BARRIERS, _JOURNAL = "barriers", "a journal"
+_OFF = {
+    ("mount", "nobarrier", "on"): _BARRIERS,
+    ("mount", "barrier", "none"): _BARRIERS,
+    ("mount", "fsync_mode", "nobarrier"): _BARRIERS,
+    ("mount", "nointegrity", "on"): _JOURNAL,
+}
+_UNSAFE_HINTS = {
+    _BARRIERS: "Nothing flushes the disk's cache there, and a power cut may lose what was synced: "
+    "compare it only with other rows without barriers.",
+    _JOURNAL: "After a crash the whole filesystem is checked, and files may be damaged: "
+    "compare it only with other rows without a journal.",
+}
+
+
+def _unsafe_sides(rows: Sequence[GridRow], cells: Sequence[CellState]) -> Iterator[Noted]:
+    """Yield a warning for each variant that lacks what others of the same target, settings and workload have."""
+    by_index = {cell.index: cell for cell in cells}
+    blocks: dict[object, list[tuple[GridRow, frozenset[str]]]] = {}
+    for row in rows:
+        seen = {(f.scope, f.name, f.value) for index in row.indexes for f in by_index[index].features}
+        if {scope for scope, _, _ in seen} == _SCOPES:
+            off = {_OFF[feature] for feature in seen & _OFF.keys()}
+            if row.key.variant.filesystem.startswith("ext") and ("mkfs", "has_journal", "on") not in seen:
+                off.add(_JOURNAL)
+            blocks.setdefault(_place(row.key), []).append((row, frozenset(off)))
+    found: dict[tuple[str, str], dict[int, None]] = {}
+    for block in blocks.values():
+        for row, lacks in block:
+            for what in sorted(lacks):
+                if not all(what in others for _, others in block):
+                    found.setdefault((row.key.variant.label, what), {}).update(dict.fromkeys(row.indexes))
+    for (label, what), indexes in found.items():
+        reason = f"'{label}' runs without {what}, and others have {'it' if what is _JOURNAL else 'them'}"
+        yield Noted(WarningKind.UNSAFE_SIDE, reason, _UNSAFE_HINTS[what], tuple(indexes))
+
+
 # Why a row lacks figures, in words.
 
 _WORDS = {
@@ -285,6 +324,7 @@ def build_grid(state: RunState, *, sort_by: Metric = DEFAULT_SORT, publication: 
     for _, others, row in sorted(joined, key=lambda one: one[0]):
         reasons = [f"'{names[other]}' came out equal to '{row.name}'" for other in others]
         warnings += [Noted(WarningKind.EQUAL, reason, _HINT, row.indexes) for reason in reasons]
+    warnings += _unsafe_sides(rows, state.cells)
     for row in rows:
         known = row.figure(DEFAULT_SORT)
         spread = known.spread_percent if known is not None else None

@@ -120,6 +120,11 @@ def numbers_in(directory: str) -> tuple[int, ...]:
         return ()
 
 
+def is_running(name: str) -> bool:
+    """Return whether a process or kernel thread of that name runs, by the visible /proc."""
+    return any(read_text_or(f"/proc/{pid}/comm", "") == name for pid in numbers_in("/proc"))
+
+
 def visible_pid(pidfd: int) -> int:
     """Return the pid that the visible /proc knows a process by (man 2 pidfd_open: fdinfo); -1 once it is waited for."""
     with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as file:

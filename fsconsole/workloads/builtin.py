@@ -120,6 +120,7 @@ class BuiltInLoad:
             is_whole=not died,
             failures="; ".join(filter(None, (failures_in_words(threads), died))),
             read_bytes=read_bytes,
+            busiest_s=report.busiest_s,
             directory=self._directory,
         )
 

@@ -287,14 +287,15 @@ def _run_job(job: Job) -> None:
         _reap(workers)
         raise
     # The clock of a process's CPU time (man 3 clock_getcpuclockid; CPUCLOCK_SCHED, include/linux/posix-timers.h).
-    prepared_ns = sum(time.clock_gettime_ns(~worker.pid << 3 | 2) for worker in workers)
+    prepared_s = [time.clock_gettime(~worker.pid << 3 | 2) for worker in workers]
     page.words[HeaderWord.GO] = 1
     os.close(release_writer)
-    _reap(workers)
+    used_s = _reap(workers)
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     total_s = usage.ru_utime + usage.ru_stime
-    share = max(0.0, 1 - prepared_ns / 1e9 / total_s) if total_s else 0.0
-    _tell(HostReport(Stage.DONE, user_s=share * usage.ru_utime, system_s=share * usage.ru_stime))
+    share = max(0.0, 1 - sum(prepared_s) / total_s) if total_s else 0.0
+    busiest_s = max(used - prepared for used, prepared in zip(used_s, prepared_s, strict=True))
+    _tell(HostReport(Stage.DONE, "", "", share * usage.ru_utime, share * usage.ru_stime, max(0.0, busiest_s)))
 
 
 def _open_ground(job: Job) -> tuple[str, Ground]:
@@ -385,9 +386,10 @@ def _await_go(workers: list[Worker], directory: str) -> None:
         raise Refused("the engine did not give the word")
 
 
-def _reap(workers: list[Worker]) -> None:
-    for worker in workers:
-        os.waitpid(worker.pid, 0)
+def _reap(workers: list[Worker]) -> list[float]:
+    """Wait for all workers and return the CPU seconds of each."""
+    usages = [os.wait4(worker.pid, 0)[2] for worker in workers]
+    return [usage.ru_utime + usage.ru_stime for usage in usages]
 
 
 def _tell(report: HostReport) -> None:

@@ -33,13 +33,15 @@ class Stage(str, Enum):
 
 
 class HostReport(Wire, frozen=True, omit_defaults=True):
-    """One line from the host; the CPU seconds are those of its workers from GO on."""
+    """One line from the host; CPU times are those of its workers from GO on."""
 
     event: Stage
     directory: str = ""
     why: str = ""
     user_s: float = 0.0
     system_s: float = 0.0
+    busiest_s: float = 0.0
+    """Of the worker that used the most."""
 
 
 class Job(Wire, frozen=True):

@@ -48,6 +48,8 @@ class LoadResult:
     read_bytes: int = 0
     directory: str = ""
     """Directory of the load's new files below the tree; empty if it made none."""
+    busiest_s: float = 0.0
+    """CPU time of the busiest writer process."""
 
     @property
     def moved_bytes(self) -> int:

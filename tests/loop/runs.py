@@ -224,7 +224,8 @@ def is_in(cell: int, kind: StepKind) -> Callable[[RunState], bool]:
 def assert_nothing_left(device: str, folder: RunFolder) -> None:
     """Prove that no mount, no lock, no process and no claim on the device are left of a run."""
     assert "/run/fsconsole" not in pathlib.Path("/proc/self/mounts").read_text()
-    assert not is_alive(folder)
+    # The command ends with the engine's last word, the engine a moment later.
+    wait_until(lambda: not is_alive(folder), f"the engine of {folder.path} ends")
     # The last process ends after it has let go of the lock, and the kernel gives a dead namespace's mounts back
     # on a worker of its own.
     wait_until(lambda: processes_with(folder.path) == [], f"the processes of {folder.path} end")

@@ -38,6 +38,11 @@ def equalise(work: CellWork, step: Step) -> StepResult:
         )
     if settles:
         settle(work, path, before_s)
+        work.warn(
+            WarningKind.FRESH_FLASH,
+            f"all of {path} was discarded before the cell: flash is as fast as fresh out of the box",
+            'For the figures of a disk in use set equalise = "precondition", which fills it twice before each cell.',
+        )
     return StepResult(verdict=work.cell.equalise.value)
 
 

@@ -23,8 +23,9 @@ from fsconsole.model.workload import Workload
 from fsconsole.plan.steps import TREE
 from fsconsole.system.block import syncfs
 from fsconsole.system.files import cpu_count
+from fsconsole.system.processes import is_running
 from fsconsole.telemetry.machine import busy_between, cpu_snapshot, read_writeback
-from fsconsole.units import format_bytes, format_bytes_exact
+from fsconsole.units import format_bytes, format_bytes_exact, format_elapsed
 from fsconsole.workloads import protocol
 from fsconsole.workloads.builtin import BuiltInLoad, prepare_load
 from fsconsole.workloads.raw import StreamReport, from_line
@@ -75,6 +76,8 @@ _POLL_S = 0.05
 
 def quiesce(work: CellWork, _step: Step) -> StepResult:
     """Wait until earlier dirty pages are written, so that the load pays only for its own."""
+    if work.cell.variant.is_lazy:
+        await_lazy_init(work)
     os.sync()
     deadline = time.monotonic() + _QUIET_LIMIT_S
     while True:
@@ -89,6 +92,35 @@ def quiesce(work: CellWork, _step: Step) -> StepResult:
         if work.run.requests.interrupting:
             raise Interrupted
         time.sleep(_POLL_S)
+
+
+_LAZY_INIT = "ext4lazyinit"
+_LAZY_INIT_LIMIT_S = 600.0
+
+
+def await_lazy_init(work: CellWork) -> None:
+    """Wait until the kernel has written the inode tables that mkfs has left to it, and warn of how long that took.
+
+    One thread does it for all ext4 filesystems of the machine, from the mount on (fs/ext4/super.c, ext4_lazyinit_thread).
+    """
+    begun_s, is_at_work = time.monotonic(), is_running(_LAZY_INIT)
+    if not is_at_work:
+        return
+    while is_at_work and time.monotonic() - begun_s < _LAZY_INIT_LIMIT_S:
+        if work.run.requests.interrupting:
+            raise Interrupted
+        time.sleep(_POLL_S)
+        is_at_work = is_running(_LAZY_INIT)
+    waited = format_elapsed(time.monotonic() - begun_s)
+    if is_at_work:
+        reason = f"{_LAZY_INIT} still wrote inode tables when the load started, after a wait of {waited}"
+        hint = 'Leave lazy_init off, as by default, or mount with init_itable = "0", which writes them without pauses.'
+    else:
+        reason = f"mkfs left inode tables to {_LAZY_INIT}: the load waited {waited} for it"
+        hint = (
+            "Add that time to mkfs before you compare it, or leave lazy_init off, as by default: mkfs then writes them."
+        )
+    work.warn(WarningKind.LAZY_INIT, reason, hint)
 
 
 def load(work: CellWork, step: Step) -> StepResult:

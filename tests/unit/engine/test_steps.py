@@ -205,7 +205,8 @@ def waited_s(dirty_bytes: int, monkeypatch: pytest.MonkeyPatch) -> tuple[float, 
     writeback = SimpleNamespace(dirty_bytes=dirty_bytes - MIB, writeback_bytes=MIB)
     monkeypatch.setattr(load, "read_writeback", lambda: writeback)
     run = SimpleNamespace(requests=SimpleNamespace(interrupting=False))
-    quiesce(cast("CellWork", SimpleNamespace(run=run, warn=lambda kind, *_: warned.append(kind))), STEP)
+    work = SimpleNamespace(run=run, cell=build.cell(0), warn=lambda kind, *_: warned.append(kind))
+    quiesce(cast("CellWork", work), STEP)
     return now_s[0], warned
 
 

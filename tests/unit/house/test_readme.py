@@ -6,6 +6,7 @@ import re
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.cli.app import COMMANDS
+from fsconsole.model.events import WarningKind
 from fsconsole.plan import read
 from fsconsole.plan.arrays import LEVELS
 from fsconsole.plan.keys import (
@@ -94,6 +95,13 @@ def test_tables_of_keys_in_the_readme_are_those_of_the_declarations():
         if (table := table_of(keys)) not in text[text.index(heading) :]
     ]
     assert not wrong, "\n".join(["README.md should have:", *wrong])
+
+
+def test_every_kind_of_warning_has_its_row_in_the_readme_in_order():
+    text = (CHECKOUT / "README.md").read_text()
+    section = text[text.index("## Warnings") : text.index("## Exit codes")]
+    rows = re.findall(r"^\| ([a-z ]+) \| [^|]+ \| [^|]+ \|$", section, re.MULTILINE)[1:]
+    assert rows == [kind.value.replace("-", " ") for kind in WarningKind]
 
 
 def test_every_table_of_a_plan_and_every_level_is_in_the_readme():

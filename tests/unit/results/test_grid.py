@@ -209,6 +209,30 @@ def test_rows_that_may_differ_stay_apart() -> None:
     assert equal_names(grid) == {"plain": [0, 1], "said": [2]}
 
 
+JOURNALLED = (("mkfs", "has_journal", "on"), ("mount", "barrier", "on"))
+WITHOUT = {
+    "barriers": (("mkfs", "has_journal", "on"), ("mount", "nobarrier", "on")),
+    "a journal": (("mkfs", "extent", "on"), ("mount", "barrier", "on")),
+}
+BESIDE = (("mkfs", "data.bsize", "4096"), ("mount", "rw", "on"))
+
+
+def unsafe_sides(*sides: tuple[str, tuple[tuple[str, str, str], ...]]) -> dict[str, tuple[int, ...]]:
+    variants = [Variant(f"{name} {number}", name) for number, (name, _) in enumerate(sides)]
+    grid = equal_grid(variants, [seen(done(number), made) for number, (_, made) in enumerate(sides)])
+    return {noted.reason: noted.cells for noted in grid.warnings if noted.kind is WarningKind.UNSAFE_SIDE}
+
+
+@pytest.mark.parametrize(("what", "them"), [("barriers", "them"), ("a journal", "it")])
+def test_a_row_that_lacks_barriers_or_a_journal_is_told_only_beside_one_that_has_them(what: str, them: str) -> None:
+    unsafe = ("ext4", WITHOUT[what])
+    reason = f"'ext4 1' runs without {what}, and others have {them}"
+    for other in (("ext4", JOURNALLED), ("xfs", BESIDE)):
+        assert unsafe_sides(other, unsafe) == {reason: (1,)}
+    assert unsafe_sides(unsafe, unsafe, ("raw", ())) == {}
+    assert unsafe_sides(("ext4", JOURNALLED), ("xfs", BESIDE), ("ext4", unsafe[1][:1])) == {}
+
+
 # Columns by name, and those that are shown unasked.
 
 

@@ -289,6 +289,17 @@ def test_what_writers_used_before_the_word_is_not_in_their_cpu_time(host: Host) 
     assert float(str(done["user_s"])) + float(str(done["system_s"])) < before_s / 2
 
 
+def test_the_cpu_time_of_the_busiest_writer_is_told_by_itself(host: Host) -> None:
+    # One file, of which each byte is a call: one of the writers makes it.
+    host.send(replace(host.job, workload=replace(A_CREATE, files=1, file_size_bytes=100_000, block_size_bytes=1)))
+    host.workers()
+    done = host.finish()
+    assert float(str(done["busiest_s"])) == pytest.approx(
+        float(str(done["user_s"])) + float(str(done["system_s"])), rel=0.5
+    )
+    assert float(str(done["busiest_s"])) > 0.01
+
+
 def test_a_stop_ends_all_threads_in_good_order(ready: Host) -> None:
     ready.page.request_stop()
     assert ready.finish()["event"] == "done"

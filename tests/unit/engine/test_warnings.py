@@ -1,0 +1,156 @@
+"""Warnings of what disturbs a figure: each in the case that sets it off, and in one that doesn't."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from fsconsole.engine import warnings_load, warnings_machine
+from fsconsole.engine.steps import load
+from fsconsole.engine.work import CellWork
+from fsconsole.model.events import WarningKind
+from fsconsole.model.figures import Measurement
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import Step, StepKind
+from fsconsole.model.workload import DataKind, Workload, WorkloadKind
+from fsconsole.telemetry.links import Link
+from fsconsole.workloads.protocol import LoadResult
+from tests.unit.results import build
+
+CPUS = os.cpu_count() or 1
+
+
+class Work:
+    """A cell's work as far as warnings look at it."""
+
+    def __init__(self, *workloads: Workload) -> None:
+        self.told: list[tuple[WarningKind, str]] = []
+        self.hints: list[str] = []
+        self.features: dict[str, str] = {}
+        self.cell = SimpleNamespace(target="/dev/sdz", workloads=workloads, variant=build.EXT4)
+        self.run = SimpleNamespace(requests=SimpleNamespace(interrupting=False))
+
+    def warn(self, kind: WarningKind, reason: str, hint: str) -> None:
+        self.told.append((kind, reason))
+        self.hints.append(hint)
+
+    @property
+    def as_cell(self) -> CellWork:
+        return cast("CellWork", self)
+
+
+def a_load(kind: WorkloadKind = WorkloadKind.CREATE, **more: object) -> Workload:
+    return Workload("load", kind, 1, 1, 2**20, 2**16, **more)  # type: ignore[arg-type]
+
+
+def ended(elapsed_s: float, cpu_s: float, busiest_s: float) -> LoadResult:
+    return LoadResult((), 1, 1, 10**9, 2 * 10**9, int((1 + elapsed_s) * 1e9), cpu_s, 0.0, True,
+                      busiest_s=busiest_s)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("result", "reason"),
+    [
+        (ended(10, 9.9, 9.9), "'load': the busiest writer used 99.0 % of one CPU"),
+        # Many writers share all CPUs, each with a small part of one.
+        (ended(10, 9.8 * CPUS, 1.2), "'load': the writers together used 98.0 % of all CPUs"),
+        # What a process does at its end counts too.
+        (ended(10, 10.1, 10.1), "'load': the busiest writer used 100.0 % of one CPU"),
+        (ended(10, 9.0, 9.0), ""),
+        (ended(0.05, 0.05, 0.05), ""),
+    ],
+)
+def test_a_load_whose_writers_had_a_whole_cpu_or_all_of_them_is_told(result: LoadResult, reason: str) -> None:
+    work = Work()
+    warnings_load.about_cpu(work.as_cell, "load", result)
+    assert work.told == ([(WarningKind.CPU_BOUND, reason)] if reason else [])
+
+
+HALF = {"data": DataKind.COMPRESSIBLE, "zero_share": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("option", "data", "reason"),
+    [
+        ("compress=zstd:3", HALF, "'load' writes 50 % zeros, and compress=zstd:3 compresses them"),
+        ("compress-force=lzo", {"data": DataKind.ZERO}, "'load' writes zeros, and compress-force=lzo compresses them"),
+        ("compress_extension=*", HALF, "'load' writes 50 % zeros, and compress_extension=* compresses them"),
+        ("compress=zstd:3", {}, ""),
+        ("compress=no", HALF, ""),
+        ("space_cache=v2", HALF, ""),
+        # Files of a load have no extension (f2fs).
+        ("compress_extension=txt", HALF, ""),
+    ],
+)
+def test_zeros_on_a_filesystem_that_compresses_are_told(option: str, data: dict[str, object], reason: str) -> None:
+    work = Work()
+    work.features = dict([option.split("=")])
+    warnings_load.about_compression(work.as_cell, a_load(**data))
+    assert work.told == ([(WarningKind.COMPRESSIBLE, reason)] if reason else [])
+
+
+DRAIN, READ = Step(StepKind.DRAIN, "drain", workload=0), Step(StepKind.WORKLOAD, "load: read", workload=0)
+
+
+@pytest.mark.parametrize(
+    ("step", "workload", "figure", "reason"),
+    [
+        (DRAIN, a_load(), Measurement(Metric.DURABLE, 601e6), "'load': durable 601 MB/s, and SATA 6 Gb/s carries 600 MB/s"),
+        (DRAIN, a_load(), Measurement(Metric.DURABLE, 599e6), ""),
+        (READ, a_load(WorkloadKind.READ, cold=True), Measurement(Metric.READ, 2e9),
+         "'load': read 2000 MB/s, and SATA 6 Gb/s carries 600 MB/s"),
+        # What comes out of the page cache, or goes into it, uses no link.
+        (READ, a_load(WorkloadKind.READ), Measurement(Metric.READ, 2e9), ""),
+        (DRAIN, a_load(), Measurement(Metric.WRITE, 2e9), ""),
+    ],
+)  # fmt: skip
+def test_a_figure_above_what_the_link_carries_is_told(monkeypatch, step, workload, figure, reason):
+    monkeypatch.setattr(warnings_load, "links_below", lambda _: (Link("SATA 6 Gb/s", 600e6),))
+    work = Work(workload)
+    warnings_load.about_link(work.as_cell, step, (figure,))
+    assert work.told == ([(WarningKind.FASTER_THAN_LINK, reason)] if reason else [])
+    # A device without a link that is known has no limit.
+    monkeypatch.setattr(warnings_load, "links_below", lambda _: ())
+    work = Work(workload)
+    warnings_load.about_link(work.as_cell, step, (figure,))
+    assert work.told == []
+
+
+def test_a_governor_other_than_performance_is_named_and_a_machine_without_any_has_none(tmp_path: Path) -> None:
+    def governors(*names: str) -> tuple[str, ...]:
+        for number, name in enumerate(names):
+            place = tmp_path / f"devices/system/cpu/cpu{number}/cpufreq/scaling_governor"
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(f"{name}\n")
+        return warnings_machine.governors(str(tmp_path))
+
+    assert governors() == ()
+    assert governors("performance", "performance") == ()
+    assert governors("performance", "powersave") == ("powersave",)
+    assert governors("schedutil", "powersave") == ("powersave", "schedutil")
+
+
+@pytest.mark.parametrize(
+    ("busy_polls", "reason"),
+    [
+        (0, ""),
+        (3, "mkfs left inode tables to ext4lazyinit: the load waited 300.0 s for it"),
+        (99, "ext4lazyinit still wrote inode tables when the load started, after a wait of 10 min 00 s"),
+    ],
+)
+def test_lazy_initialisation_is_waited_for_ten_minutes_and_told(monkeypatch, busy_polls, reason):
+    now_s = [0.0]
+
+    def sleep(_seconds: float) -> None:
+        now_s[0] += 100
+
+    monkeypatch.setattr(load, "time", SimpleNamespace(monotonic=lambda: now_s[0], sleep=sleep))
+    monkeypatch.setattr(load, "is_running", lambda name: name == "ext4lazyinit" and now_s[0] < 100 * busy_polls)
+    work = Work()
+    load.await_lazy_init(work.as_cell)
+    assert [told.replace("5 min 00 s", "300.0 s") for _, told in work.told] == ([reason] if reason else [])
+    assert all("lazy_init" in hint for hint in work.hints)
