@@ -65,7 +65,7 @@ def about_load(work: CellWork, workload: Workload, result: LoadResult) -> None:
         work.warn(
             WarningKind.CACHED,
             f"'{workload.name}' wrote less than twice the RAM",
-            "Use the durable column, which includes the drain; for the disk's own write figures, write more.",
+            "The write column is the speed of memory: write more (file_size, files), or set a smaller dirty_bytes.",
         )
     if workload.reads and not (workload.cold or workload.direct) and result.read_bytes < 2 * memory_bytes():
         work.warn(

@@ -9,13 +9,16 @@ from typing import cast
 
 import pytest
 
-from fsconsole.engine import warnings_load, warnings_machine
+from fsconsole.engine import runner, warnings_load, warnings_machine
+from fsconsole.engine.hangs import HangDetector
 from fsconsole.engine.steps import load
-from fsconsole.engine.work import CellWork
+from fsconsole.engine.work import CellWork, StepResult
+from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.events import WarningKind
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Step, StepKind
+from fsconsole.model.run import RunRequest
 from fsconsole.model.workload import DataKind, Workload, WorkloadKind
 from fsconsole.telemetry.links import Link
 from fsconsole.workloads.protocol import LoadResult
@@ -66,8 +69,9 @@ def ended(elapsed_s: float, cpu_s: float, busiest_s: float) -> LoadResult:
 )
 def test_a_load_whose_writers_had_a_whole_cpu_or_all_of_them_is_told(result: LoadResult, reason: str) -> None:
     work = Work()
-    warnings_load.about_cpu(work.as_cell, "load", result)
-    assert work.told == ([(WarningKind.CPU_BOUND, reason)] if reason else [])
+    warnings_load.about_load(work.as_cell, a_load(WorkloadKind.STAT), result)
+    told = [told for kind, told in work.told if kind is WarningKind.CPU_BOUND]
+    assert told == ([reason] if reason else [])
 
 
 HALF = {"data": DataKind.COMPRESSIBLE, "zero_share": 0.5}
@@ -132,6 +136,32 @@ def test_a_governor_other_than_performance_is_named_and_a_machine_without_any_ha
     assert governors("performance", "performance") == ()
     assert governors("performance", "powersave") == ("powersave",)
     assert governors("schedutil", "powersave") == ("powersave", "schedutil")
+
+
+def test_the_governor_is_told_once_for_the_whole_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    request = cast("RunRequest", SimpleNamespace(targets=()))
+    for names in ((), ("powersave",)):
+        told: list[tuple[int | None, WarningKind]] = []
+        journal = SimpleNamespace(record=lambda seen, durable, told=told: told.append((seen.cell, seen.kind)))
+        monkeypatch.setattr(warnings_machine, "governors", lambda names=names: names)
+        warnings_machine.about_run(request, str(tmp_path), cast("JournalWriter", journal), 1)
+        assert told == [(None, WarningKind.GOVERNOR)] * len(names)
+
+
+def test_links_are_looked_at_when_a_step_has_figures_and_no_clock_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warnings_load, "links_below", lambda _: (Link("SATA 6 Gb/s", 600e6),))
+    monkeypatch.setattr(runner, "_handled", lambda *_: StepResult((Measurement(Metric.DURABLE, 1e9),)))
+    monkeypatch.setattr(runner, "_with_absence", lambda _, result: result)
+    monkeypatch.setattr(runner, "reap_strangers", lambda _: ())
+    work = Work(a_load())
+    journal = SimpleNamespace(record=lambda *_, **__: None)
+    sampler, places = SimpleNamespace(set_place=lambda *_: None), SimpleNamespace(proc="/proc")
+    work.run = SimpleNamespace(journal=journal, sampler=sampler, attempt=1, detector=HangDetector(), places=places)
+    work.cell.index, work.cell.is_closed_by_next = 0, lambda _: False
+    more = {"step_number": 0, "kernel_log": SimpleNamespace(lines=lambda: ()), "write_kept": lambda: None}
+    vars(work).update(more)
+    runner.run_step(work.as_cell, DRAIN)
+    assert [kind for kind, _ in work.told] == [WarningKind.FASTER_THAN_LINK]
 
 
 @pytest.mark.parametrize(

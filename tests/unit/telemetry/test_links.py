@@ -9,6 +9,9 @@ import pytest
 
 from fsconsole.telemetry.links import Link, links_below
 
+RECORDED = Path(__file__).parents[2] / "data/sysfs/links-6.1.txt"
+"""Of Linux 6.1 in qemu (q35: ich9-ahci, nvme and virtio-blk-pci each on a pcie-root-port, usb-storage, mptsas1068)."""
+
 PCI = "devices/pci0000:00/0000:00:1c.0"
 NVME = f"{PCI}/0000:01:00.0"
 WIDE = {"current_link_speed": "8.0 GT/s PCIe", "current_link_width": "4"}
@@ -40,6 +43,29 @@ def pci(place: str, speed: str, width: str) -> dict[str, str]:
 
 def sata_disk(number: int, name: str) -> str:
     return f"{SATA.format(number)}/host{number}/target0:0:0/0:0:0:0/block/{name}"
+
+
+def test_links_are_found_where_a_kernel_has_them(tmp_path: Path) -> None:
+    (tmp_path / "class/block").mkdir(parents=True)
+    for line in RECORDED.read_text().splitlines():
+        name, mark, value = (
+            line.removeprefix("/sys/").replace(" -> /sys/", " -> ").partition(" -> " if " -> " in line else " = ")
+        )
+        place = tmp_path / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if mark == " = ":
+            place.write_text(f"{value}\n")
+        else:
+            (tmp_path / value).mkdir(parents=True, exist_ok=True)
+            place.symlink_to(tmp_path / value)
+    found = {name: links_below(f"/dev/{name}", str(tmp_path)) for name in ("sda", "sdb", "sdc", "nvme0n1", "vda")}
+    assert {name: [(link.words, round(link.bytes_per_s / 1e6)) for link in links] for name, links in found.items()} == {
+        "sda": [("SATA 1.5 Gb/s", 150)],
+        "sdb": [("SAS 3 Gb/s", 300)],
+        "sdc": [("USB 5000 Mb/s", 500)],
+        "nvme0n1": [("PCIe 2.5 GT/s x1", 250)],
+        "vda": [],
+    }
 
 
 @pytest.mark.parametrize(
