@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import signal
 import subprocess
 import sys
 from dataclasses import asdict, dataclass
@@ -76,8 +77,8 @@ def _replace(kind: StepKind, events: list[Event]) -> None:
 
     def handler(work, step):
         _happen(events, work.cell.index, kind.value, "before")
-        if kind is StepKind.WORKLOAD:
-            _in_the_middle(events, work.cell.index)
+        if kind in (StepKind.WORKLOAD, StepKind.CRASH_LOAD):
+            _in_the_middle(events, work.cell.index, kind)
         result = real(work, step)
         _happen(events, work.cell.index, kind.value, "after")
         return result
@@ -85,18 +86,18 @@ def _replace(kind: StepKind, events: list[Event]) -> None:
     HANDLERS[kind] = handler
 
 
-def _in_the_middle(events: list[Event], cell: int) -> None:
+def _in_the_middle(events: list[Event], cell: int, kind: StepKind) -> None:
     """Have what is to happen in a load happen when its writers are ready, and when its first bytes are written."""
 
     def go(load):
-        _happen(events, cell, StepKind.WORKLOAD.value, "ready")
+        _happen(events, cell, kind.value, "ready")
         _REAL_GO(load)
         due = [event for event in events if (event.cell, event.step, event.when) == _middle]
         while due and not load.finished(0.02) and not any(thread.bytes_done for thread in load.page.read()):
             pass
         _happen(events, *_middle)
 
-    _middle = (cell, StepKind.WORKLOAD.value, "middle")
+    _middle = (cell, kind.value, "middle")
     BuiltInLoad.go = go
 
 
@@ -115,7 +116,10 @@ def _happen(events: list[Event], cell: int, step: str, when: str) -> None:
     for event in events[:]:
         if (event.cell, event.step, event.when) == (cell, step, when):
             events.remove(event)
-            subprocess.run(["sh", "-ec", event.commands], check=True, stdin=subprocess.DEVNULL)
+            done = subprocess.run(["sh", "-ec", event.commands], check=False, stdin=subprocess.DEVNULL)
+            # A skip ends every program of the engine, the one that asks for it too.
+            if done.returncode != -signal.SIGKILL:
+                done.check_returncode()
 
 
 _REAL_GO = BuiltInLoad.go

@@ -53,10 +53,10 @@ def strike(work: CellWork, step: Step) -> StepResult:
             origin=origin,
         )
         stack.callback(handle.kill)
-        _strike_halfway(work, handle, root)
+        syncs = _strike_halfway(work, handle, root)
         result = handle.wait()
         work.keep(work.step_number, handle.end())
-    work.struck = Struck(origin, result.directory, load, result.threads)
+    work.struck = Struck(origin, result.directory, load, syncs, result.threads)
     work.command(unmount_argv)
     work.mounted_device = None
     # Messages of a shutdown are its own doing, and no fault of the device.
@@ -65,13 +65,14 @@ def strike(work: CellWork, step: Step) -> StepResult:
     return StepResult()
 
 
-def _strike_halfway(work: CellWork, handle: BuiltInLoad, root: int) -> None:
+def _strike_halfway(work: CellWork, handle: BuiltInLoad, root: int) -> tuple[int, ...]:
+    """Return the syncs of each writer that had returned before the strike."""
     handle.wait_ready()
     # The directories must outlive the strike: only files are the load's own.
     syncfs(root)
     half = syncs_of(handle.workload) // 2
     handle.go()
-    while sum(thread.operations for thread in handle.page.read()) < half:
+    while sum(syncs := tuple(thread.operations for thread in handle.page.read())) < half:
         if work.run.requests.interrupting:
             handle.page.request_stop()
             raise Interrupted
@@ -80,6 +81,7 @@ def _strike_halfway(work: CellWork, handle: BuiltInLoad, root: int) -> None:
     shut_down(root)
     # What the writers do now fails (EIO); one that waits for nothing ends too.
     handle.page.request_stop()
+    return syncs
 
 
 def _await_release(work: CellWork) -> None:
