@@ -55,6 +55,7 @@ def plan_answer(
         cells=tuple(map(cell_answer, cells)),
         notes=plan.notes,
         bytes_to_write=plan.estimate.bytes_to_write,
+        likely_bytes=plan.estimate.likely_bytes,
         estimate_s=plan.estimate.elapsed_s,
         assumed_bytes_per_s=plan.estimate.assumed_bytes_per_s,
         consent=consent,

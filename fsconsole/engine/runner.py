@@ -28,7 +28,7 @@ from fsconsole.engine.control import ControlServer, Requests, end_programs
 from fsconsole.engine.hangs import CurrentStep, HangDetector, WatchedRun, run_detecting_hangs
 from fsconsole.engine.proof import Prover
 from fsconsole.engine.steps import HANDLERS
-from fsconsole.engine.work import CellWork, Interrupted, RunWork, StepFailed, StepResult
+from fsconsole.engine.work import CellWork, Interrupted, Pilot, RunWork, StepFailed, StepResult
 from fsconsole.errors import ExitCode, FsconsoleError
 from fsconsole.errors.runs import ExtentsUnreadable, GeneratorFailed, JournalFull, JournalUnusable, ToolFailed
 from fsconsole.errors.targets import (
@@ -41,6 +41,7 @@ from fsconsole.errors.targets import (
     NotABlockDevice,
     OptionRefused,
 )
+from fsconsole.journal.fold import settled
 from fsconsole.journal.folder import RawOutputs, RunFolder, require_own
 from fsconsole.journal.last_word import leave
 from fsconsole.journal.past import read_state
@@ -55,6 +56,7 @@ from fsconsole.plan.arrays import ARRAY_PATH, BITMAPS, LEVELS, POLICIES, least_m
 from fsconsole.plan.expand import as_the_level_has_it, cell_uuid, filesystem_of, rebuilt_steps
 from fsconsole.plan.keys import MACHINE_WIDE
 from fsconsole.plan.planfile import TargetSpec
+from fsconsole.plan.sizing import Room, is_open, pilot_of, pilot_steps, settle, with_titles
 from fsconsole.plan.steps import MOUNT_POINT
 from fsconsole.preflight.prepare import require_apart, target_spec
 from fsconsole.system.files import boot_id, cpu_count, kernel_release, memory_bytes
@@ -300,6 +302,7 @@ def run_cells(run: RunWork, state: RunState, cells: tuple[Cell, ...]) -> RunFini
 
     Returns how the run ended; state is as it was before this attempt.
     """
+    run = replace(run, cells=cells)
     outcomes: list[Outcome] = []
     blocked = 0
     lost: dict[str, FsconsoleError] = {}
@@ -348,13 +351,39 @@ def _pause(run: RunWork) -> None:
 
 
 def run_cell(run: RunWork, cell: Cell) -> Outcome:
-    """Execute one cell and return its outcome; raises errors that are not a result of the cell."""
+    """Execute one cell, before it the pilot of its loads; the same as run_steps_of()."""
+    sized, is_piloted = _with_pilots(run, cell), False
+    while not sized.variant.is_raw and not sized.unavailable and is_open(sized.workloads):
+        if cell.index in run.ended or run.requests.stopping:
+            break
+        left = [one for one in run.cells if one.index not in run.ended]
+        pilot = pilot_of(cell, left, run.request.plan.baseline)
+        outcome, is_piloted = run_steps_of(run, pilot, Pilot()), True
+        if outcome is not Outcome.PENDING:
+            run.ended[pilot.index] = outcome
+        sized = _with_pilots(run, cell)
+    if cell.index in run.ended:
+        return run.ended[cell.index]
+    # Asked while the pilot ran.
+    return Outcome.STOPPED if is_piloted and run.requests.stopping else run_steps_of(run, sized)
+
+
+def _with_pilots(run: RunWork, cell: Cell) -> Cell:
+    """Return a cell with what this attempt's pilots have chosen."""
+    request = run.request
+    for pilot in run.pilots:
+        request = settled(request, pilot)
+    return with_titles(request.plan.cells[cell.index])
+
+
+def run_steps_of(run: RunWork, cell: Cell, pilot: Pilot | None = None) -> Outcome:
+    """Execute a cell, or its pilot, and return its outcome; raises errors that are not a result of the cell."""
     run.journal.record(events.CellStarted(cell.index, run.attempt), durable=True)
     if cell.unavailable:
         return _finish(run, cell, Outcome.UNAVAILABLE, cell.unavailable)
     run.detector.cell = cell
     try:
-        outcome, reason = _run_steps(run, cell)
+        outcome, reason = _run_steps(run, cell, pilot)
     except (JournalFull, JournalUnusable):
         raise
     except FsconsoleError as error:
@@ -381,17 +410,18 @@ def _losses(run: RunWork, cell: Cell, error: FsconsoleError) -> dict[str, str]:
     return {path: why for path in cell.devices if (why := run.prover.absence(path))}
 
 
-def _run_steps(run: RunWork, cell: Cell) -> tuple[Outcome, str]:
+def _run_steps(run: RunWork, cell: Cell, pilot: Pilot | None) -> tuple[Outcome, str]:
     """Execute all steps and release what the cell took: "done" includes the release."""
     outcome, reason = Outcome.DONE, ""
     lost_before = run.journal.dropped_samples
     with KernelLog() as kernel_log:
         run.requests.cell_begins()
         with ExitStack() as stack:
-            work = CellWork(run, cell, stack, kernel_log)
+            work = CellWork(run, cell, stack, kernel_log, pilot=pilot)
+            steps = enumerate(cell.steps) if pilot is None else pilot_steps(cell)
             try:
                 warnings_machine.about_target(work)
-                for work.step_number, step in enumerate(cell.steps):
+                for work.step_number, step in steps:
                     result = run_step(work, step)
                     if result.outcome is not Outcome.DONE:
                         outcome, reason = result.outcome, f"{step.kind.value}: {result.reason}"
@@ -402,6 +432,11 @@ def _run_steps(run: RunWork, cell: Cell) -> tuple[Outcome, str]:
         warnings_machine.about_end(work, run.known_of_all)
         warnings_load.about_samples(work, run.journal.dropped_samples - lost_before)
         work.keep_kernel_log()
+    if pilot is not None and outcome is Outcome.DONE:
+        chosen = settle(cell.workloads, pilot.tried, pilot.room or Room(0))
+        run.pilots.append(events.PilotFinished(cell.index, run.attempt, chosen))
+        run.journal.record(run.pilots[-1], durable=True)
+        outcome = Outcome.PENDING
     return outcome, reason
 
 

@@ -16,11 +16,12 @@ from fsconsole.journal.folder import RawOutputs
 from fsconsole.journal.seal import Seals
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.command import Command, CommandResult, Executor
-from fsconsole.model.events import CommandFinished, Outcome, WarningKind, WarningRaised
+from fsconsole.model.events import CommandFinished, Outcome, PilotFinished, WarningKind, WarningRaised
 from fsconsole.model.figures import Measurement
 from fsconsole.model.plan import Cell, Step
 from fsconsole.model.run import RunRequest
 from fsconsole.model.state import HeldSetting
+from fsconsole.plan.sizing import Room
 from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.mounts import PrivatePlaces
 from fsconsole.telemetry.machine import CpuTimes
@@ -69,6 +70,12 @@ class RunWork:
     prover: Prover
     detector: HangDetector
     seals: Seals
+    pilots: list[PilotFinished] = field(default_factory=list)
+    """Those of this attempt, in their order."""
+    ended: dict[int, Outcome] = field(default_factory=dict)
+    """Cells that ended by a pilot of theirs that failed."""
+    cells: tuple[Cell, ...] = ()
+    """The open ones as the attempt found them, in their order."""
     known_of_all: frozenset[str] = frozenset()
     """Texts of the run's own warnings: cells don't repeat them."""
 
@@ -98,6 +105,16 @@ class ClockAndCpu:
 
 
 @dataclass(slots=True)
+class Pilot:
+    """What a pilot has found out so far."""
+
+    room: Room | None = None
+    """Of the new filesystem."""
+    tried: dict[int, tuple[int, float]] = field(default_factory=dict)
+    """By number of the workload: the amount of its last try, or of the create whose files it used, and its seconds."""
+
+
+@dataclass(slots=True)
 class CellWork:
     """State of one cell; its stack releases in reverse order."""
 
@@ -112,6 +129,8 @@ class CellWork:
     usable_bytes: float = 0.0
     """Free space of the new filesystem."""
     window: LoadWindow | None = None
+    pilot: Pilot | None = None
+    """None in the cell itself."""
     made: dict[int, SourceFiles] = field(default_factory=dict)
     """The files that workloads have made, by the workload's index."""
     delete_began_s: float = 0.0
@@ -191,7 +210,9 @@ class CellWork:
             self.run.journal.record(finished, durable=False)
 
     def warn(self, kind: WarningKind, reason: str, hint: str) -> None:
-        """Put a warning on the cell."""
+        """Put a warning on the cell; a pilot's figures stand in no row."""
+        if self.pilot is not None:
+            return
         self.run.journal.record(WarningRaised(self.cell.index, self.run.attempt, kind, reason, hint), durable=False)
 
     def keep_kernel_log(self) -> None:

@@ -22,7 +22,7 @@ from fsconsole.model.plan import (
     arrays_in_words,
 )
 from fsconsole.model.wire import Wire
-from fsconsole.model.workload import DataKind, End, Layout, SyncAt, SyncCall, Workload, WorkloadKind
+from fsconsole.model.workload import DataKind, End, Layout, Sizing, SyncAt, SyncCall, Workload, WorkloadKind
 
 Value = TypeVar("Value", bound=Wire)
 
@@ -75,6 +75,8 @@ class WorkloadAnswer(Wire, frozen=True):
     cold: bool
     settings: dict[str, str] = msgspec.field(name="with")
     total_bytes: int | None
+    sizing: Sizing | None
+    """How a pilot sizes it, what is said of its size being the most until then; null where the plan does."""
 
 
 class CellAnswer(Wire, frozen=True):
@@ -167,6 +169,8 @@ class PlanAnswer(Wire, frozen=True):
     """Codes of the plan and of each target, to which a start is bound; empty for a run that is resumed."""
     source_sha256: str
     uuids: str = "new for every run"
+    likely_bytes: int = 0
+    """To write where a pilot sizes loads; bytes_to_write is the most then. 0: as bytes_to_write."""
 
     @property
     def refused(self) -> bool:

@@ -26,6 +26,7 @@ class StepKind(str, Enum):
     MOUNT = "mount"
     QUIESCE = "quiesce"
     COLD = "cold"
+    PILOT = "pilot"
     WORKLOAD = "workload"
     DRAIN = "drain"
     SETTINGS_BACK = "settings-back"
@@ -219,11 +220,13 @@ class Cell(Wire, frozen=True, omit_defaults=True):
 
 
 class Estimate(Wire, frozen=True):
-    """What a plan will cost: bytes written to targets, seconds, and the rates assumed for them."""
+    """What a plan will cost: the most bytes written to targets, seconds, and the rates assumed for them."""
 
     bytes_to_write: int
     elapsed_s: float
     assumed_bytes_per_s: float
+    likely_bytes: int = 0
+    """What it comes to at that rate where a pilot sizes loads; 0: as bytes_to_write."""
 
 
 class Plan(Wire, frozen=True):
@@ -238,6 +241,8 @@ class Plan(Wire, frozen=True):
     targets: tuple[str, ...]
     cells: tuple[Cell, ...]
     estimate: Estimate
+    baseline: str = ""
+    """Label of the first variant that is no raw row: its pilot sizes the loads. Empty in older journals."""
     notes: tuple[str, ...] = ()
     """What the plan left out or could not do, and why, in sentences: dropped combinations, duplicates."""
 

@@ -23,6 +23,7 @@ from fsconsole.plan.planfile import PlanFile, ScaleKind, TargetSpec, scaled, wri
 from fsconsole.plan.read_workload import workload_of
 from fsconsole.plan.rows import Candidate, Rows, list_candidates, rows_of
 from fsconsole.plan.settings import objections
+from fsconsole.plan.sizing import Room, bounded, is_open, likely
 from fsconsole.plan.steps import CRASH_BYTES, cell_steps, crash_load, crash_objection, raw_bytes, raw_reasons
 
 
@@ -31,7 +32,10 @@ def workload_choices(plan: PlanFile) -> tuple[tuple[Workload, ...], ...]:
     axes = [workload.thread_counts for workload in plan.workloads]
     _require_few(plan, "workload", _combinations(axes))
     return tuple(
-        tuple(workload_of(plan.workloads, number, threads, plan.seed) for number, threads in enumerate(choice))
+        tuple(
+            workload_of(plan.workloads, number, threads, plan.seed, plan.load_time_s)
+            for number, threads in enumerate(choice)
+        )
         for choice in product(*axes)
     )
 
@@ -96,10 +100,15 @@ _PASSES = {Equalise.DISCARD: 0, Equalise.NONE: 0, Equalise.ZERO: 1, Equalise.PRE
 def estimate(cells: Sequence[Cell], sizes: dict[str, int], catalog: Catalog, assumed_bytes_per_s: float) -> Estimate:
     """Return bytes and seconds of all cells that can run; sizes maps paths of targets, or of members, to bytes."""
     running = [cell for cell in cells if not cell.unavailable]
-    total = sum(_cell_bytes(cell, sizes, catalog) for cell in running)
-    limited_s = sum(workload.duration_s for cell in running if not cell.variant.is_raw for workload in cell.workloads)
-    elapsed_s = total / assumed_bytes_per_s + FIXED_CELL_S * len(running) + limited_s
-    return Estimate(total, elapsed_s, assumed_bytes_per_s)
+    likely_cells = [replace(cell, workloads=likely(cell.workloads, assumed_bytes_per_s)) for cell in running]
+    most, total = (sum(_cell_bytes(cell, sizes, catalog) for cell in cells) for cells in (running, likely_cells))
+    loads = [load for cell in likely_cells if not cell.variant.is_raw for load in cell.workloads]
+    limited_s = sum(load.duration_s for load in loads)
+    # What adds nothing is not in the bytes.
+    limited_s += sum(load.sizing.load_time_s for load in loads if load.sizing is not None and not load.added_bytes)
+    piloted = {cell.workloads for cell in running if is_open(cell.workloads)}
+    elapsed_s = total / assumed_bytes_per_s + FIXED_CELL_S * (len(running) + len(piloted)) + limited_s
+    return Estimate(most, elapsed_s, assumed_bytes_per_s, total)
 
 
 def _cell_bytes(cell: Cell, sizes: dict[str, int], catalog: Catalog) -> int:
@@ -144,7 +153,9 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
     places = [site.target for site in sites if not site.reasons] or [site.target for site in sites]
     usable = [usable_bytes(target, catalog.get(name)) for target in places for name in names]
     room = min(usable, default=min(target.size_bytes for target in places))
-    choices = tuple(scaled(choice, plan_file.scale, room) for choice in workload_choices(plan_file))
+    choices = tuple(
+        bounded(scaled(choice, plan_file.scale, room), Room(room)) for choice in workload_choices(plan_file)
+    )
     cells = []
     for index, (cell, site) in enumerate(_ordered_cells(plan_file, sites, rows.rows, choices)):
         filesystem = filesystem_of(cell, catalog)
@@ -164,7 +175,8 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
         targets=tuple(target.path for target in targets),
         cells=tuple(cells),
         estimate=estimate(cells, sizes, catalog, speed),
-        notes=rows.notes + _notes(plan_file, targets, sites, choices) + _crash_notes(cells, catalog),
+        baseline=next((row.variant.label for row in rows.rows if not row.variant.is_raw), ""),
+        notes=rows.notes + _notes(plan_file, targets, sites, room) + _crash_notes(cells, catalog),
     )
 
 
@@ -282,7 +294,7 @@ def _notes(
     plan_file: PlanFile,
     targets: Sequence[TargetSpec],
     sites: tuple[Site, ...],
-    choices: tuple[tuple[Workload, ...], ...],
+    room: int,
 ) -> tuple[str, ...]:
     used = {member.path for site in sites for member in site.members}
     notes = [
@@ -296,7 +308,7 @@ def _notes(
         if _possible(plan_file.equalise, target) is not plan_file.equalise
     ]
     notes += [note for target in targets for note in target.notes]
-    if choices != workload_choices(plan_file):
+    if any(scaled(choice, plan_file.scale, room) != choice for choice in workload_choices(plan_file)):
         notes.append("file sizes were scaled down; the cells show them as they will be")
     return tuple(notes)
 

@@ -31,6 +31,7 @@ from fsconsole.plan.arrays import BITMAPS, LEVELS, MAX_MEMBERS, PARITY, POLICIES
 from fsconsole.plan.planfile import (
     AUTO_REPEATS,
     DEFAULT_BLOCK_SIZE_BYTES,
+    DEFAULT_LOAD_TIME_S,
     DEFAULT_SEED,
     SCHEMA,
     Scale,
@@ -185,6 +186,10 @@ def _duration(table: Table, name: str, value: object) -> float:
     return seconds
 
 
+def _seconds_toml(seconds: float) -> str:
+    return f"{str(seconds).removesuffix('.0')}s"
+
+
 def _choice(
     choices: Sequence[str],
     made: _Made = _same,
@@ -305,6 +310,7 @@ class Key:
 
 _MIX = frozenset({WorkloadKind.MIX})
 _WRITING = frozenset({WorkloadKind.CREATE, WorkloadKind.APPEND, WorkloadKind.RANDOM_WRITE}) | _MIX
+_SIZED = frozenset({WorkloadKind.CREATE, WorkloadKind.RANDOM_READ, WorkloadKind.RANDOM_WRITE}) | _MIX
 _MOVING = frozenset(OPERATIONS) - {WorkloadKind.STAT, WorkloadKind.DELETE} | _MIX
 
 RUN = (
@@ -324,6 +330,9 @@ RUN = (
         Scale()),
     Key("equalise", _member(Equalise), "Preparation of each device before each cell, so that no cell gets a fresher device: discard; zero; "
         "precondition (fill it with random data, twice); none.", Equalise.DISCARD),
+    Key("load_time", Kind('time such as `"10s"`', _duration, _seconds_toml), "How long each load with `size = \"auto\"` lasts at least, drain "
+        "included, on the first variant: a pilot of about a second sizes it before the first cell, the same for all variants.",
+        DEFAULT_LOAD_TIME_S, ("load_time_s",)),
     Key("raw", FLAG, "Adds a row without a filesystem: the speed of the device itself.", default=False),
 )  # fmt: skip
 """At the top of a plan file, beside schema and the tables."""
@@ -371,10 +380,13 @@ WORKLOAD = (
         hint="the create whose files it uses", kinds=frozenset(WorkloadKind) - {WorkloadKind.CREATE}),
     Key("threads", _several(_number(1, MAX_THREADS)), "A list is an axis: a cell for each number.", (1,), ("thread_counts",),
         hint="a number; 1, 16: both are compared"),
+    Key("size", _choice(("auto",)), "auto: a pilot of about a second chooses the size of the files; with `file_size` their number; of a mix the number of operations; "
+        "of random calls the bytes. It lasts `load_time`; buffered, it writes at most a third of the free space. Default where no `file_size`, `files`, `bytes` or `duration` says it.",
+        "", hint="auto, or empty: as below", kinds=_SIZED),
     Key("files", _number(1, MAX_FILES), "Operations in all. By default a create makes one file for each thread, others use each file once; with "
         "`bytes` or `duration` they go on until that limit.", 0, hint="in all; empty: default"),
     Key("file_size", Kind('size, or range `["4KiB", "64KiB"]`', _file_size, _range_toml, _sizes_typed), "Of new files (drawn evenly from a range, the same for the same `seed`), or the "
-        "bytes to append to each; required for these and for a mix that has them. Others move so many bytes in each file, by default all.",
+        "bytes to append to each; required for an append, for a create with `bytes` or `duration`, and for a mix that has them. Others move so many bytes in each file, by default all.",
         (0, 0), ("file_size_bytes", "file_size_max_bytes"), hint="1GiB, or a range: 4KiB, 64KiB", kinds=_MOVING),
     Key("block_size", _size(1, GIB), "Of each call; offsets of random calls are multiples of it.", DEFAULT_BLOCK_SIZE_BYTES,
         ("block_size_bytes",), hint="of each call: 64KiB", kinds=_MOVING),
@@ -402,11 +414,11 @@ WORKLOAD = (
     Key("sync_call", _member(SyncCall), "System call of these syncs.", SyncCall.FSYNC, hint="fsync or fdatasync", kinds=_WRITING),
     Key("bytes", _size(1, MAX_FILE_SIZE_BYTES), "Limit, shared out evenly over the threads.", 0, ("limit_bytes",),
         hint="limit: 10GiB", kinds=_MOVING),
-    Key("duration", Kind('time such as `"60s"`', _duration, lambda seconds: f"{seconds}s"), "Limit.", 0.0, ("duration_s",), hint="limit: 60s, 10min"),
+    Key("duration", Kind('time such as `"60s"`', _duration, _seconds_toml), "Limit.", 0.0, ("duration_s",), hint="limit: 60s, 10min"),
     Key("end", _member(End), "Where a limit ends a thread: after the current file, as FFSB does, which can take far longer; or after the "
         "current call.", End.BETWEEN_OPERATIONS, hint="between-operations or at-once"),
-    Key("weights", Kind("`{ read = 3, create = 1 }`", _weights, _weights_toml, _map_typed), "Required for a mix: each thread draws its next operation by weight, on a file of its own share. A mix needs an "
-        "end: `files`, `bytes` or `duration`.", (), hint="read=3, create=1", kinds=_MIX),
+    Key("weights", Kind("`{ read = 3, create = 1 }`", _weights, _weights_toml, _map_typed), "Required for a mix: each thread draws its next operation by weight, on a file of its own share. Ends by "
+        "`size`, `files`, `bytes` or `duration`.", (), hint="read=3, create=1", kinds=_MIX),
     Key("cold", FLAG, "Before it: unmount, sync, drop_caches=3, mount.", default=False, hint="yes or no: unmount and drop caches"),
     Key("with", Kind('`{ read_ahead = "4MiB" }`', _own_settings, dict, _map_typed), "Settings for this workload alone.", (), ("settings",), hint="settings of its own: read_ahead=4MiB"),
 )  # fmt: skip

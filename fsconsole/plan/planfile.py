@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import Any
 
 from fsconsole.model.plan import After, Equalise, Order
 from fsconsole.model.workload import Workload
@@ -18,6 +19,8 @@ DEFAULT_SEED = 1
 """Where a plan names no seed: any number does, as long as it is recorded."""
 DEFAULT_BLOCK_SIZE_BYTES = 65536
 """Bull's write size of 2008."""
+DEFAULT_LOAD_TIME_S = 10.0
+"""Of a load that a pilot sizes: below it a phase is called short."""
 _CHECK_AND_DELETE = After()
 
 
@@ -90,6 +93,7 @@ class PlanFile:
     seed: int = DEFAULT_SEED
     scale: Scale = Scale()
     equalise: Equalise = Equalise.DISCARD
+    load_time_s: float = DEFAULT_LOAD_TIME_S
     raw: bool = False
     settings: tuple[tuple[str, tuple[str, ...]], ...] = ()
     arrays: tuple[ArrayAxis, ...] = ()
@@ -111,6 +115,12 @@ def written_bytes(workloads: Sequence[Workload]) -> int:
         files = workloads[load.source].files if is_once and load.source is not None else load.files
         total += replace(load, files=files).added_bytes
     return total
+
+
+def unsized(load: Workload) -> Workload:
+    """Return a load without what a pilot chooses for it."""
+    changes: dict[str, Any] = {load.sizing.chooses.value: 0} if load.sizing is not None else {}
+    return replace(load, **changes)
 
 
 def scaled(workloads: tuple[Workload, ...], scale: Scale, usable_bytes: int) -> tuple[Workload, ...]:

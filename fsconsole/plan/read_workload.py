@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from fsconsole.catalog.tables import Table, nearest_words
 from fsconsole.errors.targets import PlanUnknownKey
-from fsconsole.model.workload import BUILT_IN, End, Layout, SyncCall, Workload, WorkloadKind
+from fsconsole.model.workload import BUILT_IN, Chosen, End, Layout, Sizing, SyncCall, Workload, WorkloadKind
 from fsconsole.plan.keys import WORKLOAD, read_keys
+from fsconsole.plan.planfile import DEFAULT_LOAD_TIME_S
 from fsconsole.text import GIB, SECTOR_BYTES
 
 MAX_BLOCKS_BYTES = 16 * GIB
@@ -28,8 +29,17 @@ _Broken = tuple[str, str, str]
 def read_workloads(tables: Sequence[Table]) -> tuple[Workload, ...]:
     """Return the workloads that the tables describe, in order; raises PlanUnknownKey, PlanBadValue."""
     workloads = tuple(map(_read_workload, tables))
+    workloads = tuple(
+        replace(load, size="auto") if is_sized_by_default(workloads, number) else load
+        for number, load in enumerate(workloads)
+    )
     for number, (table, load) in enumerate(zip(tables, workloads, strict=True)):
-        alone = (*_wrong_sizes(table, load), *_idle_keys(table, load), *_wrong_mix(load))
+        alone = (
+            *_wrong_auto(workloads, number),
+            *_wrong_sizes(table, load),
+            *_idle_keys(table, load),
+            *_wrong_mix(load),
+        )
         for broken in (*alone, *_without_files(table, workloads, number)):
             raise table.bad(*broken)
     return workloads
@@ -44,20 +54,53 @@ def source_of(workloads: Sequence[Workload], number: int) -> int | None:
     return None
 
 
-def workload_of(workloads: Sequence[Workload], number: int, threads: int, seed: int) -> Workload:
-    """Return a workload of a plan as a cell has it, with one choice of threads; seed is the plan's."""
+def is_sized_by_default(workloads: Sequence[Workload], number: int) -> bool:
+    """Return whether nothing but a pilot can say how large a workload is."""
+    load = workloads[number]
+    if load.size or (load.file_size_bytes and load.kind is not WorkloadKind.MIX) or load.limit_bytes or load.duration_s:
+        return False
+    if load.kind is WorkloadKind.CREATE:
+        return True
+    if load.kind in _AT_PLACES:
+        source = source_of(workloads, number)
+        return not load.files and source is not None and is_sized(workloads, source)
+    return load.kind is WorkloadKind.MIX and not load.files
+
+
+def is_sized(workloads: Sequence[Workload], number: int) -> bool:
+    """Return whether a pilot says how large a workload is."""
+    return bool(workloads[number].size) or is_sized_by_default(workloads, number)
+
+
+def workload_of(
+    workloads: Sequence[Workload], number: int, threads: int, seed: int, load_time_s: float = DEFAULT_LOAD_TIME_S
+) -> Workload:
+    """Return a workload of a plan as a cell has it, with one choice of threads; seed and load_time_s are the plan's."""
     planned = workloads[number]
     is_create = planned.kind is WorkloadKind.CREATE
     is_limited = planned.limit_bytes or planned.duration_s
+    chosen = _chosen(planned) if planned.size else None
     return replace(
         planned,
         threads=threads,
         thread_counts=(),
         of="",
-        files=planned.files or (threads if is_create and not is_limited else 0),
+        files=planned.files or (threads if is_create and not is_limited and chosen is not Chosen.FILES else 0),
+        size="",
+        sizing=Sizing(chosen, load_time_s) if chosen is not None else None,
+        # Between operations a limit would wait for the end of a file, however large.
+        end=End.AT_ONCE if planned.size and planned.kind in _AT_PLACES else planned.end,
         source=None if is_create else source_of(workloads, number),
         seed=(seed + number * _SEED_STEP) % 2**63,
     )
+
+
+def _chosen(planned: Workload) -> Chosen:
+    """Return what a pilot chooses for a workload of a plan."""
+    if planned.kind in _AT_PLACES:
+        return Chosen.BYTES
+    is_one = planned.kind is WorkloadKind.CREATE and not planned.file_size_bytes
+    return Chosen.FILE_SIZE if is_one else Chosen.FILES
 
 
 def _read_workload(table: Table) -> Workload:
@@ -68,9 +111,41 @@ def _read_workload(table: Table) -> Workload:
     found = read_keys(table, WORKLOAD)
     found["name"] = found["name"] or found["kind"].value
     workload = Workload(**found, threads=found["thread_counts"][0])
+    is_limited = workload.limit_bytes or workload.duration_s
+    if workload.kind is WorkloadKind.CREATE and not is_limited:
+        return workload
     if not workload.file_size_bytes and any(kind in _SIZED for kind, _ in workload.operations):
         table.raw("file_size")
     return workload
+
+
+def _wrong_auto(loads: Sequence[Workload], number: int) -> Iterator[_Broken]:
+    """Yield why a pilot can't choose a workload's size."""
+    load = loads[number]
+    if not load.size:
+        return
+    if load.kind not in (WorkloadKind.CREATE, WorkloadKind.MIX, *_AT_PLACES):
+        yield (
+            "size",
+            f"a load of kind {load.kind.value} has the size of the files that it works on",
+            "a create, a mix or random calls",
+        )
+    if load.limit_bytes or load.duration_s:
+        yield "size", "its limit ends it already", "either size or a limit (bytes, duration)"
+    if load.files and (load.file_size_bytes or load.kind is not WorkloadKind.CREATE):
+        yield (
+            "size",
+            "nothing is left to be chosen",
+            "a create with files or with file_size, not both; others without files",
+        )
+    if load.kind in _AT_PLACES:
+        source = source_of(loads, number)
+        if load.file_size_bytes or (source is not None and not loads[source].size):
+            yield (
+                "size",
+                "its files have a size of their own",
+                'a limit (bytes, duration), or size = "auto" for the create',
+            )
 
 
 def _wrong_sizes(table: Table, load: Workload) -> Iterator[_Broken]:
@@ -120,8 +195,6 @@ def _wrong_mix(load: Workload) -> Iterator[_Broken]:
         return
     if not load.weights:
         yield "weights", "required for a mix", "{ read = 3, random-write = 1 }"
-    if not (load.files or load.limit_bytes or load.duration_s):
-        yield "duration", "a mix needs an end", "duration, bytes or files (operations in all)"
     if load.directories.layout is Layout.PER_COUNT:
         yield "directories", "a mix makes an unknown number of files", '"one" or "per-thread"'
 
@@ -143,6 +216,7 @@ def _without_files(table: Table, loads: Sequence[Workload], number: int) -> Iter
             why = f"'{loads[other].name}' has deleted files of '{loads[source].name}' by then"
             yield "of" if table.has("of") else "kind", why, "another create before it"
     is_at_places = any(kind in _AT_PLACES for kind, _ in load.operations)
-    if is_at_places and load.block_size_bytes > loads[source].file_size_bytes:
+    made = loads[source].file_size_bytes
+    if is_at_places and made and load.block_size_bytes > made:
         key = "block_size" if table.has("block_size") else "kind"
         yield key, "one block is larger than a file that it uses", "at most the file's size"

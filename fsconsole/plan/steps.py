@@ -14,9 +14,19 @@ from fsconsole import units
 from fsconsole.catalog import words
 from fsconsole.catalog.filesystem import Filesystem
 from fsconsole.model.plan import ArraySpec, Cell, DeleteWith, Equalise, Step, StepKind, Write
-from fsconsole.model.workload import BUILT_IN, DataKind, Directories, End, Layout, SyncAt, Workload, WorkloadKind
+from fsconsole.model.workload import (
+    BUILT_IN,
+    Chosen,
+    DataKind,
+    Directories,
+    End,
+    Layout,
+    SyncAt,
+    Workload,
+    WorkloadKind,
+)
 from fsconsole.plan.arrays import ARRAY_NAME, ARRAY_PATH, Site, resyncs
-from fsconsole.plan.planfile import TargetSpec, written_bytes
+from fsconsole.plan.planfile import TargetSpec, unsized, written_bytes
 from fsconsole.plan.settings import own_values, writes_of
 from fsconsole.text import GIB, KIB, MIB
 from fsconsole.units import format_bytes_exact
@@ -125,6 +135,13 @@ def workload_title(workload: Workload) -> str:
 
 
 def _files(workload: Workload) -> str:
+    if _is_open(workload) and workload.kind is WorkloadKind.CREATE:
+        chooses = workload.sizing.chooses if workload.sizing is not None else None
+        is_many = chooses is Chosen.FILES or (chooses is None and workload.file_size_bytes > 0)
+        count = "files" if is_many or not workload.files else _counted(workload.files, "file")
+        return f"{count} of {units.format_bytes_exact(workload.file_size_bytes)}" if is_many else count
+    if _is_open(workload) and workload.kind is WorkloadKind.MIX:
+        workload = replace(workload, files=0)
     size = units.format_bytes_exact(workload.file_size_bytes)
     if workload.file_size_max_bytes > workload.file_size_bytes:
         size += f" to {units.format_bytes_exact(workload.file_size_max_bytes)}"
@@ -138,6 +155,11 @@ def _files(workload: Workload) -> str:
     if not workload.file_size_bytes or not (workload.reads or workload.writes):
         return files
     return f"{size} {'to' if workload.kind is WorkloadKind.APPEND else 'in'} {files}"
+
+
+def _is_open(workload: Workload) -> bool:
+    """Return whether a pilot has still to choose the size."""
+    return bool(workload.size) or (workload.sizing is not None and not workload.sizing.is_settled)
 
 
 def _threads(workload: Workload) -> str:
@@ -164,7 +186,10 @@ def _words(workload: Workload) -> Iterator[str]:
         when = {SyncAt.EACH_FILE: "of each file", SyncAt.END: "of all files at the end"}
         yield f"{workload.sync_call.value} {when.get(workload.sync_at, every)}"
     end = " at once" if workload.end is End.AT_ONCE else ""
-    if workload.limit_bytes:
+    if _is_open(workload):
+        most = f": at most {units.format_bytes(workload.total_bytes)}" if workload.total_bytes else ""
+        yield f"size auto{most}"
+    elif workload.limit_bytes:
         yield f"until {units.format_bytes_exact(workload.limit_bytes)} are moved{end}"
     if workload.duration_s:
         yield f"for {workload.duration_s:g} s{end}"
@@ -177,7 +202,7 @@ def _counted(number: int, what: str) -> str:
 BLOCK_BYTES = MIB
 """One direct write or read: large enough that its own cost is small on any disk."""
 _UNSAID_BYTES = GIB
-"""Where a plan's workloads write nothing themselves."""
+"""Where a plan's workloads write nothing themselves, or a pilot sizes them."""
 # Programs of this interpreter (-I: nothing of the operator's environment is imported): a raw row can be repeated by hand.
 _STREAM = (sys.executable, "-I", "-m", "fsconsole.workloads.raw")
 _READTEST = (sys.executable, "-I", "-m", "fsconsole", "readtest")
@@ -190,7 +215,8 @@ def raw_bytes(target_bytes: int, workloads: Sequence[Workload]) -> int:
 
 def stream_bytes(target_bytes: int, workloads: Sequence[Workload], streams: int) -> int:
     """Return the bytes of one stream, in whole blocks: together what the workloads write, or the whole device."""
-    wanted = written_bytes(workloads) or _UNSAID_BYTES
+    # What a pilot sizes has no size yet, and the row's commands are agreed to before it.
+    wanted = written_bytes([unsized(load) for load in workloads]) or _UNSAID_BYTES
     total = min(wanted, target_bytes) if target_bytes else wanted
     return max(1, total // streams // BLOCK_BYTES) * BLOCK_BYTES
 

@@ -8,9 +8,9 @@ from fsconsole.model.answers import PlanAnswer, TargetAnswer
 from fsconsole.model.device import Identity
 from fsconsole.show.devices import others, within_boot
 from fsconsole.show.lines import TextLine, block
-from fsconsole.show.plan_text import target_facts, target_told
+from fsconsole.show.plan_text import size_words, target_facts, target_told
 from fsconsole.text import printable
-from fsconsole.units import format_bytes, format_guess
+from fsconsole.units import format_guess
 
 _MOST_ARRAYS = 8
 _MOST_NOTES = 5
@@ -124,7 +124,7 @@ def _changes(before: TargetAnswer | None, after: TargetAnswer) -> Iterator[str]:
 
 def _of_plan(offer: PlanAnswer, width: int) -> list[TextLine]:
     cells = f"{offer.runnable:,} cell{'s' if offer.runnable != 1 else ''}"
-    size, lasts = format_bytes(offer.bytes_to_write), format_guess(offer.estimate_s)
+    size, lasts = size_words(offer.bytes_to_write, offer.likely_bytes), format_guess(offer.estimate_s)
     rows = block(offer.title or "a plan without a title", width, "strong")
     rows += block(f"{cells}, {size} to write, about {lasts}", width)
     missing = offer.cell_count - offer.runnable

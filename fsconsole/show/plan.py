@@ -18,7 +18,7 @@ from fsconsole.plan.outcome import Outcome, ThisMachine
 from fsconsole.plan.planfile import Checklist, PlanFile, TargetSpec, VariantText
 from fsconsole.plan.rows import Candidate
 from fsconsole.show.lines import Line, Mark, mark_of
-from fsconsole.show.plan_text import STEP_WIDTH, acts_of, cell_words
+from fsconsole.show.plan_text import STEP_WIDTH, acts_of, cell_words, size_words
 from fsconsole.text import cells_of, printable, shorten_middle
 
 MADE = "made"
@@ -162,10 +162,8 @@ def totals(
     rows = sum(candidate.is_row for candidate in outcome.candidates) + any(cell.variant.is_raw for cell in plan.cells)
     stuck = sum(1 for cell in plan.cells if cell.unavailable)
     can = f" ({stuck} can't run)" if stuck else ""
-    size, lasts = (
-        units.format_bytes(plan.estimate.bytes_to_write),
-        units.format_guess(plan.estimate.elapsed_s),
-    )
+    size = size_words(plan.estimate.bytes_to_write, plan.estimate.likely_bytes)
+    lasts = units.format_guess(plan.estimate.elapsed_s)
     counts = f"{_count(rows, 'variant')}, {_count(len(plan.cells), 'cell')}{can}"
     first = shorten_middle(f"{counts}; {size} to write, about {lasts}", width)
     return first, _devices(disks, missing, width, together=plan.cells[0].array is not None)

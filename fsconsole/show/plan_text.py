@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from fsconsole import units
 from fsconsole.devices.hazards import HIDDEN_PROCESS
 from fsconsole.model.answers import StepAnswer, TargetAnswer
 from fsconsole.model.device import DeviceKind, Verdict
 from fsconsole.model.plan import Cell, Plan, Step, Variant, array_aspects, array_words, arrays_in_words
+from fsconsole.plan.sizing import pilot_steps, pilots, sizes_in_words
 from fsconsole.results.content import hanging
 from fsconsole.text import cells_of, pad_right, printable
 
@@ -32,22 +33,38 @@ def plan_lines(plan: Plan, targets: Sequence[TargetAnswer], agreeing: str, *, ev
         yield from hanging("", nothing, width)
     yield from _arrays(plan.cells, width, is_named=bool(targets))
     yield from _cells(plan.cells, width)
+    for cell in pilots(plan):
+        yield ""
+        yield from hanging("", f"Pilot on {printable(cell.variant.label)}, before the first cell of its loads:", width)
+        yield from _steps((step for _, step in pilot_steps(cell)), width)
     able = [cell for cell in plan.cells if not cell.unavailable]
     for cell in plan.cells if every else able[:1]:
         yield ""
         yield f"Cell {cell.index + 1}, step by step{'' if every else ' (--commands: every cell)'}:"
-        for step in cell.steps:
-            yield from hanging(f"  {step.kind.value:<{STEP_WIDTH}}", printable(step.title), width)
-            yield from (f"    {line}" for line in acts_of(step))
-    size, lasts = (
-        units.format_bytes(plan.estimate.bytes_to_write),
-        units.format_guess(plan.estimate.elapsed_s),
-    )
+        yield from _steps(cell.steps, width)
+    lasts = units.format_guess(plan.estimate.elapsed_s)
     rate = units.format_rate(plan.estimate.assumed_bytes_per_s)
     yield ""
+    for said in sizes_in_words(plan):
+        yield from hanging("", printable(said) + ".", width)
+    size = size_words(plan.estimate.bytes_to_write, plan.estimate.likely_bytes)
     yield from hanging("", f"To write: {size}; about {lasts}, if a disk takes {rate}.", width)
     yield from hanging("", "The filesystem UUIDs above are an example: every run makes new ones.", width)
     yield from _closing(targets, "To agree to the loss:", agreeing, width)
+
+
+def _steps(steps: Iterable[Step], width: int) -> Iterator[str]:
+    for step in steps:
+        yield from hanging(f"  {step.kind.value:<{STEP_WIDTH}}", printable(step.title), width)
+        yield from (f"    {line}" for line in acts_of(step))
+
+
+def size_words(most_bytes: int, likely_bytes: int) -> str:
+    """Return the bytes to write: "about 3 GiB, at most 12 GiB" where a pilot sizes loads; 0 most: no device is known."""
+    if likely_bytes in (0, most_bytes):
+        return units.format_bytes(most_bytes)
+    most = f", at most {units.format_bytes(most_bytes)}" if most_bytes > likely_bytes else ""
+    return f"about {units.format_bytes(likely_bytes)}{most}"
 
 
 def renewal_lines(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fsconsole.engine.steps import arrays, crash, equalise, life, load, settings
+from fsconsole.engine.steps import arrays, crash, equalise, life, load, pilot, settings
 from fsconsole.engine.work import Handler
 from fsconsole.model.plan import StepKind
 
@@ -19,6 +19,7 @@ HANDLERS: dict[StepKind, Handler] = {
     StepKind.QUIESCE: load.quiesce,
     StepKind.COLD: life.remount_cold,
     StepKind.WORKLOAD: load.load,
+    StepKind.PILOT: pilot.pilot,
     StepKind.DRAIN: load.drain,
     StepKind.SETTINGS_BACK: settings.set_back,
     StepKind.REMOUNT: life.remount_timed,

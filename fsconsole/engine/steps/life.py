@@ -233,8 +233,8 @@ def pass_gate(work: CellWork, _step: Step) -> StepResult:
 def make(work: CellWork, step: Step) -> StepResult:
     """Format; the first command is mkfs and is timed, tuning commands follow."""
     work.run.prover.prove_place(work.cell, work.cell.target)
-    if work.run.attempt > 1:
-        # A killed attempt may have left the cell's own UUID there, which mkfs.btrfs refuses to make a second time.
+    if work.run.attempt > 1 or any(pilot.cell == work.cell.index for pilot in work.run.pilots):
+        # A pilot, or a killed attempt, may have left the cell's own UUID there, which mkfs.btrfs refuses to make a second time.
         _wipe(work, ("wipefs", "--all", "--force", work.cell.target))
     results = [_wipe(work, argv) for argv in step.commands]
     return StepResult(_timed(results[0].usage, Metric.MKFS, Metric.MKFS_USER, Metric.MKFS_SYSTEM))

@@ -197,7 +197,7 @@ def clock_and_cpu() -> ClockAndCpu:
 def _finish(work: CellWork, window: LoadWindow, end: ClockAndCpu) -> tuple[Measurement, ...]:
     """Return the figures from the load's first operation to end, journal its latencies, and end the generator."""
     latencies = window.handle.latencies()
-    for operation in latencies:
+    for operation in latencies if work.pilot is None else ():
         seen = LatencySeen(**asdict(operation), cell=work.cell.index, attempt=work.run.attempt, step=window.step)
         work.run.journal.record(seen, durable=False)
     _end_generator(work, window)

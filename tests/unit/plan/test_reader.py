@@ -101,7 +101,7 @@ def test_an_unknown_key_is_named_with_its_place_and_the_nearest_valid_one() -> N
 
 # The first key of each is the one that is refused.
 BAD_AT_THE_TOP = (
-    "repeats = 0", "repeats = true", "repeats = 'many'", "order = 'random'", "seed = -1", "scale = 0", "scale = nan",
+    "repeats = 0", "load_time = 10", "repeats = true", "repeats = 'many'", "order = 'random'", "seed = -1", "scale = 0", "scale = nan",
     "scale = 1.5", "scale = 'factor'", "raw = 'yes'",
 )  # fmt: skip
 BAD_SIZES = (
@@ -119,7 +119,10 @@ BAD_IN_A_CREATE_OF_1_MIB = (
 )  # fmt: skip
 BAD_AFTER_A_CREATE = (
     ("weights", "kind = 'mix'"),
-    ("duration", "kind = 'mix'\nweights = { read = 1 }"),
+    ("size", "kind = 'read'\nsize = 'auto'"),
+    ("size", "kind = 'random-read'\nsize = 'auto'"),
+    ("size", "kind = 'mix'\nweights = { read = 1 }\nsize = 'auto'\nduration = '9s'"),
+    ("size", "kind = 'mix'\nweights = { read = 1 }\nsize = 'auto'\nfiles = 9"),
     ("weights.fio", "kind = 'mix'\nweights = { fio = 1 }\nfiles = 9"),
     ("weights.read", "kind = 'mix'\nweights = { read = 0 }\nfiles = 9"),
     ("file_size", "kind = 'mix'\nweights = { create = 1 }\nfiles = 9"),
@@ -140,7 +143,10 @@ BAD_VALUES = [
     ("schema = 1\n" + VARIANT, "workload"),
     *((f"schema = 1\n{line}\n{VARIANT}{WORKLOAD}", line.split()[0]) for line in BAD_AT_THE_TOP),
     *((f"schema = 1\nvariant = {value}\n{WORKLOAD}", "variant") for value in ("'ext4'", "['ext4']")),
-    (with_workload("threads = 2"), "workload[0].file_size"),
+    (with_workload("duration = '9s'"), "workload[0].file_size"),
+    (with_workload("bytes = '1MiB'"), "workload[0].file_size"),
+    (with_workload("size = 'big'"), "workload[0].size"),
+    (with_workload("size = 'auto'", "files = 9", "file_size = '1MiB'"), "workload[0].size"),
     *((with_workload(f"file_size = {value}"), "workload[0].file_size") for value in BAD_SIZES),
     *(
         (with_workload('file_size = "1MiB"', lines), f"workload[0].{lines.split()[0]}")

@@ -189,7 +189,7 @@ def test_what_is_wrong_is_said_of_its_field_in_the_reader_s_words() -> None:
     for kind, key, text, words in (
         (WorkloadKind.CREATE, "threads", "4, many", "must be a whole number"),
         (WorkloadKind.CREATE, "file_size", "1XB", "must be a size"),
-        (WorkloadKind.CREATE, "file_size", "", "required key is missing"),
+        (WorkloadKind.APPEND, "file_size", "", "required key is missing"),
         (WorkloadKind.CREATE, "block_size", "2GiB", "is too large"),
         (WorkloadKind.CREATE, "directories", "many", "not a valid value"),
         (WorkloadKind.CREATE, "data", "1.5", "out of bounds"),
