@@ -105,7 +105,9 @@ def _chosen(planned: Workload) -> Chosen:
 
 def _read_workload(table: Table) -> Workload:
     if table.has("fsync_every"):
-        new = 'fsync (a number of writes, "each-file" or "end")'
+        every = table.raw("fsync_every")
+        same = every if isinstance(every, int) and every > 0 else "4"
+        new = f'fsync = {same}, or fsync = "each-file", which leaves no closed file unsynced'
         raise PlanUnknownKey(table.path, table.key("fsync_every"), new)
     table.only(*(key.name for key in WORKLOAD))
     found = read_keys(table, WORKLOAD)

@@ -83,7 +83,7 @@ def test_an_unknown_key_is_named_with_its_place_and_the_nearest_valid_one() -> N
         (
             with_workload('file_size = "1MiB"', "fsync_every = 2"),
             "workload[0].fsync_every",
-            "fsync (a number",
+            'fsync = 2, or fsync = "each-file", which leaves no closed file unsynced',
         ),
         (SMALLEST + "[[variant]]\ntype = 'xfs'\nmkfs_words = ''\n", "variant[1].mkfs_words", "mkfs"),
         (with_checklist("mount = { date = ['ordered'] }"), "filesystem[0].mount.date", "data"),
