@@ -208,8 +208,11 @@ def _unsafe_sides(rows: Sequence[GridRow], cells: Sequence[CellState]) -> Iterat
     by_index = {cell.index: cell for cell in cells}
     blocks: dict[object, list[tuple[GridRow, frozenset[str]]]] = {}
     for row in rows:
-        seen = {(f.scope, f.name, f.value) for index in row.indexes for f in by_index[index].features}
-        if {scope for scope, _, _ in seen} == _SCOPES:
+        # One cell tells: a grid of thousands is built again while its run goes on.
+        told = (by_index[index].features for index in row.indexes)
+        whole = next((features for features in told if {feature.scope for feature in features} == _SCOPES), ())
+        seen = {(feature.scope, feature.name, feature.value) for feature in whole}
+        if seen:
             off = {_OFF[feature] for feature in seen & _OFF.keys()}
             if row.key.variant.filesystem.startswith("ext") and ("mkfs", "has_journal", "on") not in seen:
                 off.add(_JOURNAL)

@@ -103,17 +103,18 @@ DRAIN, READ = Step(StepKind.DRAIN, "drain", workload=0), Step(StepKind.WORKLOAD,
 @pytest.mark.parametrize(
     ("step", "workload", "figure", "reason"),
     [
-        (DRAIN, a_load(), Measurement(Metric.DURABLE, 601e6), "'load': durable 601 MB/s, and SATA 6 Gb/s carries 600 MB/s"),
+        (DRAIN, a_load(), Measurement(Metric.DURABLE, 601e6), "'load': durable 601 MB/s, and SATA 3 Gb/s carries 600 MB/s"),
         (DRAIN, a_load(), Measurement(Metric.DURABLE, 599e6), ""),
         (READ, a_load(WorkloadKind.READ, cold=True), Measurement(Metric.READ, 2e9),
-         "'load': read 2000 MB/s, and SATA 6 Gb/s carries 600 MB/s"),
+         "'load': read 2000 MB/s, and SATA 3 Gb/s carries 600 MB/s"),
         # What comes out of the page cache, or goes into it, uses no link.
         (READ, a_load(WorkloadKind.READ), Measurement(Metric.READ, 2e9), ""),
         (DRAIN, a_load(), Measurement(Metric.WRITE, 2e9), ""),
     ],
 )  # fmt: skip
 def test_a_figure_above_what_the_link_carries_is_told(monkeypatch, step, workload, figure, reason):
-    monkeypatch.setattr(warnings_load, "links_below", lambda _: (Link("SATA 6 Gb/s", 600e6),))
+    # Two links, which together carry 600 MB/s.
+    monkeypatch.setattr(warnings_load, "links_below", lambda _: (Link("SATA 3 Gb/s", 300e6),) * 2)
     work = Work(workload)
     warnings_load.about_link(work.as_cell, step, (figure,))
     assert work.told == ([(WarningKind.FASTER_THAN_LINK, reason)] if reason else [])
