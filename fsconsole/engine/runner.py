@@ -50,10 +50,11 @@ from fsconsole.journal.writer import JournalWriter
 from fsconsole.model import events
 from fsconsole.model.events import Outcome, RunFinished, Verb
 from fsconsole.model.plan import CLOSED_BY, Cell, Step, StepKind
+from fsconsole.model.rounds import round_to_repeat
 from fsconsole.model.run import RunRequest
 from fsconsole.model.state import OPEN_STATUSES, CellStatus, RunState
 from fsconsole.plan.arrays import ARRAY_PATH, BITMAPS, LEVELS, POLICIES, least_members
-from fsconsole.plan.expand import as_the_level_has_it, cell_uuid, filesystem_of, rebuilt_steps
+from fsconsole.plan.expand import as_the_level_has_it, cell_uuid, filesystem_of, rebuilt_steps, repeated_cells
 from fsconsole.plan.keys import MACHINE_WIDE
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.plan.sizing import Room, is_open, pilot_of, pilot_steps, settle, with_titles
@@ -74,11 +75,15 @@ def require_own_commands(request: RunRequest, catalog: Catalog, journal_path: st
     The engine is root and executes the journal's commands: a run folder from elsewhere, or an edited one, must not
     bring in a second device, a path or a program. Targets are proved before. Raises DeviceMissing too.
     """
-    known = {target.path: target_spec(find_device(target.path)) for target in request.targets}
+    known = _specs(request)
     for cell in request.plan.cells:
         why = "" if cell.unavailable else objection(cell, request.run_id, known, catalog)
         if why:
             raise JournalUnusable(journal_path, f"cell {cell.index + 1} {why}")
+
+
+def _specs(request: RunRequest) -> dict[str, TargetSpec]:
+    return {target.path: target_spec(find_device(target.path)) for target in request.targets}
 
 
 def objection(cell: Cell, run_id: str, known: dict[str, TargetSpec], catalog: Catalog) -> str:
@@ -230,9 +235,11 @@ def _acquire(
         place=sampler.place_in_words,
     )
     stack.callback(control.close)
-    if any(write.name in MACHINE_WIDE for cell in _open_cells(state) for write in cell.writes):
+    # Of all cells, since a round whose cells are over may be repeated.
+    cells = state.request.plan.cells
+    if any(write.name in MACHINE_WIDE for cell in cells for write in cell.writes):
         stack.enter_context(lock_machine_settings())
-    if any(cell.array and not cell.unavailable for cell in _open_cells(state)):
+    if any(cell.array and not cell.unavailable for cell in cells):
         stack.enter_context(lock_arrays())
     prover = Prover(executor, state, folder.path)
     prover.is_interrupted = lambda: requests.interrupting
@@ -306,7 +313,8 @@ def run_cells(run: RunWork, state: RunState, cells: tuple[Cell, ...]) -> RunFini
     outcomes: list[Outcome] = []
     blocked = 0
     lost: dict[str, FsconsoleError] = {}
-    for cell in cells:
+    known = list(cells)
+    for cell in _with_repeated(run, known):
         run.requests.wait_while_paused()
         if run.requests.stopping:
             break
@@ -324,7 +332,7 @@ def run_cells(run: RunWork, state: RunState, cells: tuple[Cell, ...]) -> RunFini
                 raise
             lost |= dict.fromkeys(gone, error)
     again = f"`fsconsole resume {run.request.run_id}` goes on with what is left."
-    left = len(cells) - len(outcomes)
+    left = len(known) - len(outcomes)
     if lost:
         cause = next(iter(lost.values()))
         words = f"{left} cell{'s' if left > 1 else ''} on it could not be run"
@@ -335,10 +343,32 @@ def run_cells(run: RunWork, state: RunState, cells: tuple[Cell, ...]) -> RunFini
     # Cells that failed in an earlier attempt have failed for good.
     failed = [cell.status for cell in state.cells].count(CellStatus.FAILED) + outcomes.count(Outcome.FAILED)
     if failed:
-        possible = sum(not cell.unavailable for cell in state.request.plan.cells)
+        repeated = [cell for cell in known if cell.index >= len(state.cells)]
+        possible = sum(not cell.unavailable for cell in (*state.request.plan.cells, *repeated))
         reason = f"{failed} of {possible} cells failed"
         return RunFinished(Outcome.DONE, reason, "The grid says why, row by row.", ExitCode.CELLS_FAILED)
     return RunFinished(Outcome.DONE)
+
+
+def _with_repeated(run: RunWork, cells: list[Cell]) -> Iterator[Cell]:
+    """Yield the cells, then those of each round that is repeated, which are added to the list."""
+    yield from tuple(cells)
+    while not run.requests.stopping and (again := _repeat_round(run)):
+        cells.extend(again)
+        yield from again
+
+
+def _repeat_round(run: RunWork) -> tuple[Cell, ...]:
+    """Journal that a disturbed round is repeated, durably, and return its new cells; none where no round is."""
+    state = read_state(RunFolder(run.folder_path))
+    disturbed = round_to_repeat(state)
+    if disturbed is None:
+        return ()
+    request, which = state.request, disturbed.round
+    cells = repeated_cells(request.plan, which.cells, _specs(request), load_catalog(), request.run_id)
+    told = events.RoundRepeated(run.attempt, which.repeat, disturbed.reason, cells)
+    run.journal.record(run.seals.put_on(told), durable=True)
+    return cells
 
 
 def _pause(run: RunWork) -> None:

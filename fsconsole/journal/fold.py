@@ -141,7 +141,8 @@ class _Draft:
             return
         plan = replace(request.plan, cells=(*request.plan.cells, *repeated.cells))
         cells = (*self._run.cells, *map(_unbegun, repeated.cells))
-        self._run = replace(self._run, request=replace(request, plan=plan), cells=cells)
+        told = (*self._run.repeated, repeated)
+        self._run = replace(self._run, request=replace(request, plan=plan), cells=cells, repeated=told)
 
     def _cell(self, index: int) -> CellState | None:
         if not 0 <= index < len(self._run.cells):

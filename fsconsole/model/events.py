@@ -62,6 +62,8 @@ class WarningKind(str, Enum):
     LAZY_INIT = "lazy-init"
     UNSAFE_SIDE = "unsafe-side"
     """Never journalled: the grid raises it over rows without barriers or journal beside rows that have them."""
+    ROUND_REPEATED = "round-repeated"
+    """Never journalled: the event of a repeated round says it."""
     EQUAL = "equal-variant"
     """Never journalled: the grid raises it over rows of which the same was read back."""
     SPREAD = "spread"

@@ -11,6 +11,7 @@ from fsconsole.model.events import (
     FeatureSeen,
     Outcome,
     PilotFinished,
+    RoundRepeated,
     RunStarted,
     SettingTaken,
     TargetAccepted,
@@ -111,6 +112,7 @@ class RunState:
     settings: tuple[HeldSetting, ...] = ()
     """In the order in which they were taken; a living engine still holds them, a dead one has left them."""
     pilots: tuple[PilotFinished, ...] = ()
+    repeated: tuple[RoundRepeated, ...] = ()
     warnings: tuple[WarningRaised, ...] = ()
     outcome: Outcome | None = None
     reason: str = ""

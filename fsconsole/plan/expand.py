@@ -332,6 +332,19 @@ def rebuilt_steps(
     return cell_steps(cell, arrays.site_of(cell.array, devices), filesystem, array_uuid(run_id, cell.index))
 
 
+def repeated_cells(
+    plan: Plan, indexes: Sequence[int], known: Mapping[str, TargetSpec], catalog: Catalog, run_id: str
+) -> tuple[Cell, ...]:
+    """Return these cells once more, behind all others of the plan; known are the run's devices by their paths."""
+    cells = []
+    for place, index in enumerate(indexes, start=len(plan.cells)):
+        again = plan.cells[index]
+        again = replace(again, index=place, uuid=cell_uuid(run_id, place), redo=again.redo + 1)
+        devices = [known[path] for path in again.devices]
+        cells.append(replace(again, steps=rebuilt_steps(again, devices, filesystem_of(again, catalog), run_id)))
+    return tuple(cells)
+
+
 def moved_plan(plan: Plan, now: Mapping[str, TargetSpec], catalog: Catalog, run_id: str) -> Plan:
     """Return the plan with its cells on the devices that their targets are called by now; now is by old path."""
     cells = []

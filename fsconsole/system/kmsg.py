@@ -38,15 +38,19 @@ def kernel_messages(raw: bytes) -> Iterator[str]:
 
 
 class KernelLog(Closing):
-    """The kernel's own log lines since a mark; always empty where /dev/kmsg may not be read."""
+    """The kernel's own log lines since a mark; always empty where /dev/kmsg may not be read.
 
-    def __init__(self, path: str = "/dev/kmsg") -> None:
+    is_whole: all that the buffer holds, until a mark is set.
+    """
+
+    def __init__(self, path: str = "/dev/kmsg", *, is_whole: bool = False) -> None:
         super().__init__(-1)
         self._path = path
         with suppress(FileNotFoundError, PermissionError):
             self.fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         self._lines: list[str] = []
-        self.mark()
+        if not is_whole:
+            self.mark()
 
     @property
     def readable(self) -> bool:
