@@ -50,7 +50,7 @@ from fsconsole.journal.writer import JournalWriter
 from fsconsole.model import events
 from fsconsole.model.events import Outcome, RunFinished, Verb
 from fsconsole.model.plan import CLOSED_BY, Cell, Step, StepKind
-from fsconsole.model.rounds import round_to_repeat
+from fsconsole.model.rounds import FREE_PAGE_REPORTING, round_to_repeat
 from fsconsole.model.run import RunRequest
 from fsconsole.model.state import OPEN_STATUSES, CellStatus, RunState
 from fsconsole.plan.arrays import ARRAY_PATH, BITMAPS, LEVELS, POLICIES, least_members
@@ -65,6 +65,7 @@ from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.locks import FileLock
 from fsconsole.system.mounts import enter_private
 from fsconsole.system.run import RealExecutor, reap_strangers, system_refusal
+from fsconsole.telemetry.page_reporting import ReportedMemory, is_reporting
 from fsconsole.telemetry.rates import Unreadable
 from fsconsole.telemetry.sampler import Sampler
 
@@ -217,7 +218,7 @@ def _acquire(
     """Acquire what all cells share, each with its release on the stack."""
     attempt = len(state.started) + 1
     in_force = facts_in_force(target.path for target in state.request.targets)
-    facts = (("cpus", str(cpu_count())), ("memory_bytes", str(memory_bytes())), *in_force)
+    facts = (("cpus", str(cpu_count())), ("memory_bytes", str(memory_bytes())), *_page_reporting(), *in_force)
     started = events.RunStarted(attempt, __version__, boot_id(), kernel_release(), os.uname().nodename, facts)
     journal.record(started, durable=True)
     requests = Requests(end_programs)
@@ -272,7 +273,12 @@ def _acquire(
         known_of_all=known_of_all,
         detector=detector,
         seals=check_seals(folder)[0],
+        reported=ReportedMemory(),
     )
+
+
+def _page_reporting() -> tuple[tuple[str, str], ...]:
+    return ((FREE_PAGE_REPORTING, "on"),) if is_reporting() else ()
 
 
 def _open_cells(state: RunState) -> tuple[Cell, ...]:

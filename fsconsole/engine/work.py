@@ -25,6 +25,7 @@ from fsconsole.plan.sizing import Room
 from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.mounts import PrivatePlaces
 from fsconsole.telemetry.machine import CpuTimes
+from fsconsole.telemetry.page_reporting import ReportedMemory
 from fsconsole.telemetry.sampler import Sampler
 from fsconsole.workloads.builtin import BuiltInLoad
 from fsconsole.workloads.protocol import LoadResult
@@ -70,6 +71,7 @@ class RunWork:
     prover: Prover
     detector: HangDetector
     seals: Seals
+    reported: ReportedMemory
     pilots: list[PilotFinished] = field(default_factory=list)
     """Those of this attempt, in their order."""
     ended: dict[int, Outcome] = field(default_factory=dict)

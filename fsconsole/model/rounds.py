@@ -35,6 +35,9 @@ CAUSES = frozenset(
         WarningKind.MEMORY_COLD,
     }
 )
+FREE_PAGE_REPORTING = "free_page_reporting"
+"""Fact of a machine whose hypervisor takes free memory back."""
+COLD_HINT = "Load with direct = true, or turn free page reporting off: `fsconsole doctor` says how."
 _ENDED = frozenset({CellStatus.DONE, CellStatus.FAILED, CellStatus.UNAVAILABLE})
 
 
@@ -65,19 +68,19 @@ def rounds_of(plan: Plan) -> tuple[Round, ...]:
     return tuple(Round(repeat, redo, tuple(found)) for (repeat, redo), found in cells.items())
 
 
-def replaced_by(state: RunState) -> dict[int, int]:
-    """Return which cells don't count, and the redo that counts for their round: the last one that came to its end."""
-    replaced: dict[int, int] = {}
-    counts: dict[int, Round] = {}
+def replaced_cells(state: RunState) -> frozenset[int]:
+    """Return the cells that don't count: of each round only the last repetition does that came to its end."""
+    replaced: set[int] = set()
+    counted: dict[int, Round] = {}
     for one in rounds_of(state.request.plan):
-        if one.redo and not all(state.cells[index].status in _ENDED for index in one.cells):
-            # Half a round is no block: the one before counts until it is over.
-            replaced |= dict.fromkeys(one.cells, one.redo - 1)
-            continue
-        for index in counts[one.repeat].cells if one.repeat in counts else ():
-            replaced[index] = one.redo
-        counts[one.repeat] = one
-    return replaced
+        is_over = all(state.cells[index].status in _ENDED for index in one.cells)
+        # Half a round is no block: until it is over, the one before counts.
+        out = counted.get(one.repeat) if is_over else one
+        if one.redo:
+            replaced.update(out.cells if out else ())
+        if is_over or not one.redo:
+            counted[one.repeat] = one
+    return frozenset(replaced)
 
 
 def dear_cells(state: RunState) -> frozenset[int]:
@@ -87,7 +90,7 @@ def dear_cells(state: RunState) -> frozenset[int]:
         row = replace(cell, index=0, repeat=0, redo=0, uuid="", steps=())
         for load, seconds in _per_gib(cell, known):
             rows.setdefault((row, load), []).append((cell.index, seconds))
-    left_out = replaced_by(state)
+    left_out = replaced_cells(state)
     dear = set()
     for figures in rows.values():
         middle = median([seconds for index, seconds in figures if index not in left_out] or [0.0])
@@ -112,7 +115,9 @@ def round_to_repeat(state: RunState) -> Disturbed | None:
         if one.redo < last[one.repeat] or one.redo >= MOST_REPEATS:
             continue
         other = rounds[place - 1 if place else 1]
-        causes = {kind: cells for kind, cells in _causes(one, state.cells).items() if kind not in _causes(other, state.cells)}
+        causes = {
+            kind: cells for kind, cells in _causes(one, state.cells).items() if kind not in _causes(other, state.cells)
+        }
         if dear.isdisjoint(one.cells):
             causes.pop(WarningKind.MEMORY_COLD, None)
         if causes:

@@ -71,6 +71,7 @@ def diagnose(machine: MachineFacts) -> tuple[Finding, ...]:
             "Load the driver (`modprobe loop`); without it there are no scratch devices and no demo.",
             essential=False,
         ),
+        _page_reporting(machine),
         *_filesystems(machine.filesystems),
         _arrays(machine.array_tool, machine.array_levels),
         _optional(
@@ -117,6 +118,22 @@ def _tried(
     if not trial:
         return Finding(check, Status.OK, f"tried: {what}")
     return Finding(check, Status.MISSING, f"tried, and failed: {trial}", remedy, essential)
+
+
+def _page_reporting(machine: MachineFacts) -> Finding:
+    """Judge free page reporting, which makes a load pay for memory that the hypervisor took back."""
+    if not machine.page_reporting:
+        return Finding("free memory", Status.OK, "off: no hypervisor takes free memory back", essential=False)
+    counted = "counted" if machine.counts_reported else "not counted by this kernel, so no round is repeated for it"
+    return Finding(
+        "free memory",
+        Status.LIMITED,
+        f"on: the hypervisor takes free memory back ({counted})",
+        "Its next use costs CPU time, about 2 s per GiB. Load with direct = true, or turn it off in the hypervisor (QEMU: "
+        "virtio-balloon, free-page-reporting=off; libvirt: memballoon, freePageReporting='off'; Firecracker: balloon, "
+        "free_page_reporting: false). Touching memory beforehand, or a memory cgroup, doesn't help.",
+        essential=False,
+    )
 
 
 def _filesystems(filesystems: tuple[FilesystemSupport, ...]) -> Iterator[Finding]:

@@ -24,6 +24,7 @@ from fsconsole.system.files import read_text_or
 from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.mounts import engine_argv
 from fsconsole.system.run import find_program, package_of
+from fsconsole.telemetry.page_reporting import is_reporting, reported_bytes
 from fsconsole.workloads.cage import caged
 
 MDADM = "mdadm"
@@ -163,6 +164,10 @@ class MachineFacts:
     array_tool: Tool = Tool("mdadm", "mdadm")
     array_levels: tuple[str, ...] = ()
     """What the kernel, or a module of it, makes arrays of."""
+    page_reporting: bool = False
+    """Whether a hypervisor takes free memory back."""
+    counts_reported: bool = False
+    """Whether the kernel counts what it reported."""
 
 
 def registered_filesystems() -> frozenset[str]:
@@ -244,6 +249,8 @@ def examine(executor: Executor, catalog: Catalog, runs_dir: str) -> MachineFacts
             terminal=TerminalFacts(os.environ.get("TERM", ""), columns, lines, sys.stdout.encoding),
             array_tool=look_for_tool(executor, MDADM),
             array_levels=levels_here(),
+            page_reporting=is_reporting(),
+            counts_reported=reported_bytes() is not None,
         )
 
 

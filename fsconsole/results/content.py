@@ -12,6 +12,7 @@ from fsconsole.model.events import WarningKind
 from fsconsole.model.figures import Publication, PublishedRow
 from fsconsole.model.metrics import Metric, Unit
 from fsconsole.model.plan import arrays_in_words
+from fsconsole.model.rounds import FREE_PAGE_REPORTING
 from fsconsole.model.run import Target
 from fsconsole.model.state import RunState
 from fsconsole.results.figures import CLEAN, Noted, cells_in_words, check_costs
@@ -86,6 +87,7 @@ def _machine_words(known: Mapping[str, str]) -> str:
         f"{known['cpus']} CPUs" if "cpus" in known else "",
         f"{memory} RAM" if memory else "",
         *(f"{word} {known[fact]}" for word, fact in limits if fact in known),
+        "free page reporting" if FREE_PAGE_REPORTING in known else "",
     )
     return "".join(f", {part}" for part in parts if part)
 

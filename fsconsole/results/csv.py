@@ -18,13 +18,27 @@ _FORMULA_STARTS = ("=", "+", "-", "@")
 
 def cells_csv(state: RunState, grid: Grid, columns: Sequence[Metric] = tuple(Metric)) -> str:
     """Return the raw figures, one line per cell (and workload, where a cell has several), in plan order."""
-    head = ["run", "cell", "repeat", "attempt", *_KEY_HEAD, "status", "reason", "check verdict", "warnings"]
+    head = [
+        "run",
+        "cell",
+        "repeat",
+        "redo",
+        "counts",
+        "attempt",
+        *_KEY_HEAD,
+        "status",
+        "reason",
+        "check verdict",
+        "warnings",
+    ]
     entries = [(figures, row) for row in grid.rows for figures in row.cells]
     lines = [
         [
             guarded(state.request.run_id),
             str(figures.cell + 1),
             str(figures.repeat),
+            str(figures.redo),
+            "yes" if figures.counts else "no: its round ran again",
             str(figures.attempt),
             *_key_fields(row),
             figures.status.value,
@@ -45,7 +59,7 @@ def summary_csv(state: RunState, grid: Grid, columns: Sequence[Metric] = tuple(M
         head += [_head(metric), f"{metric.column} n", f"{metric.column} spread [%]"]
     lines = []
     for row in grid.rows:
-        fields = [guarded(state.request.run_id), *_key_fields(row), str(len(row.cells))]
+        fields = [guarded(state.request.run_id), *_key_fields(row), str(sum(cell.counts for cell in row.cells))]
         fields += [guarded(row.verdict), _warned(grid, set(row.indexes)), guarded("; ".join(row.notes))]
         for metric in columns:
             known = row.figure(metric)

@@ -30,6 +30,10 @@ class CellFigures:
     verdict: str
     """Of the check: "clean", "repaired", "errors", "failed"; empty where none was finished."""
     measurements: tuple[Measurement, ...]
+    redo: int = 0
+    """0: of a planned cell; from 1: of one of a repeated round."""
+    counts: bool = True
+    """False where another repetition of its round counts: kept, and in no figure of the row."""
 
     def value(self, metric: Metric) -> float | None:
         """Return the figure of that metric, or None where the cell has none."""
@@ -77,6 +81,7 @@ def figures_of(cell: Cell, state: CellState, workload: int | None) -> CellFigure
         reason=state.reason,
         verdict=verdict,
         measurements=tuple(latest.values()),
+        redo=cell.redo,
     )
 
 
@@ -391,9 +396,16 @@ class Noted:
     cells: tuple[int, ...]
 
 
+_REPEATED_HINT = "Its last repetition counts, once it is over; CSV and JSON have the cells that it replaces."
+
+
 def warnings_seen(state: RunState) -> tuple[Noted, ...]:
     """Return what the run warned of, each reason once, in the order of WarningKind."""
     cells: dict[tuple[WarningKind, str, str], list[int]] = {}
+    for again in state.repeated:
+        reason = f"round {again.repeat} ran again: {again.reason}"
+        rounds = [cell.index for cell in state.request.plan.cells if cell.repeat == again.repeat]
+        cells[WarningKind.ROUND_REPEATED, reason, _REPEATED_HINT] = rounds
     for index, raised in ((None, state.warnings), *((cell.index, cell.warnings) for cell in state.cells)):
         for warning in raised:
             listed = cells.setdefault((warning.kind, warning.reason, warning.hint), [])

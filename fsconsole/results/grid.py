@@ -11,6 +11,7 @@ from fsconsole.errors.runs import UnknownColumn
 from fsconsole.model.events import WarningKind
 from fsconsole.model.figures import Measurement, Publication
 from fsconsole.model.metrics import Metric, Unit
+from fsconsole.model.rounds import COLD_HINT, FREE_PAGE_REPORTING, dear_cells, replaced_cells
 from fsconsole.model.state import CellState, CellStatus, RunState
 from fsconsole.model.workload import WorkloadKind
 from fsconsole.results.figures import (
@@ -34,7 +35,7 @@ Grouped = dict[RowKey, list[CellFigures]]
 
 def _with_raw_shares(grouped: Grouped) -> Grouped:
     """Return the cells of each row with their shares of the raw row's medians, in per cent; without one, as they are."""
-    raw = {_place(key): cells for key, cells in grouped.items() if key.variant.is_raw}
+    raw = {_place(key): [cell for cell in cells if cell.counts] for key, cells in grouped.items() if key.variant.is_raw}
     shared: Grouped = {}
     for key, cells in grouped.items():
         references = () if key.variant.is_raw else _references(key, raw.get(_place(key), []))
@@ -315,9 +316,11 @@ _SPREAD_HINT = "Look for what else used the device or the CPUs; repeat more ofte
 def build_grid(state: RunState, *, sort_by: Metric = DEFAULT_SORT, publication: Publication | None = None) -> Grid:
     """Return the grid of a run as far as it has come."""
     grouped: dict[RowKey, list[CellFigures]] = {}
+    replaced = replaced_cells(state)
     for cell, cell_state in zip(state.request.plan.cells, state.cells, strict=True):
         for part in parts_of(cell):
-            grouped.setdefault(RowKey.of(cell, part), []).append(figures_of(cell, cell_state, part))
+            figures = replace(figures_of(cell, cell_state, part), counts=cell.index not in replaced)
+            grouped.setdefault(RowKey.of(cell, part), []).append(figures)
     grouped = _with_raw_shares(grouped)
     names = dict(zip(grouped, row_names(tuple(grouped)), strict=True))
     alike = _equal_keys(grouped, state.cells)
@@ -328,6 +331,7 @@ def build_grid(state: RunState, *, sort_by: Metric = DEFAULT_SORT, publication: 
         reasons = [f"'{names[other]}' came out equal to '{row.name}'" for other in others]
         warnings += [Noted(WarningKind.EQUAL, reason, _HINT, row.indexes) for reason in reasons]
     warnings += _unsafe_sides(rows, state.cells)
+    warnings += _unseen_cold(state)
     for row in rows:
         known = row.figure(DEFAULT_SORT)
         spread = known.spread_percent if known is not None else None
@@ -341,6 +345,17 @@ def sort_grid(grid: Grid, metric: Metric, *, is_reversed: bool = False) -> Grid:
     """Return a grid in another order; rows without a figure are the last either way."""
     rows = _sorted(sorted(grid.rows, key=_grid_place), metric, is_reversed=is_reversed)
     return replace(grid, rows=rows, sorted_by=metric, is_reversed=is_reversed)
+
+
+def _unseen_cold(state: RunState) -> list[Noted]:
+    """Warn of dear loads where memory is taken back and the kernel doesn't count it: no cause is seen, nothing repeated."""
+    if not any((FREE_PAGE_REPORTING, "on") in started.facts for started in state.started):
+        return []
+    cells = tuple(sorted(i for i in dear_cells(state) if state.cells[i].value(Metric.MEMORY_REPORTED) is None))
+    reason = (
+        "a load needed over twice its row's median of generator CPU per GiB, and the hypervisor takes free memory back"
+    )
+    return [Noted(WarningKind.MEMORY_COLD, reason, COLD_HINT, cells)] if cells else []
 
 
 _OWN_FIRST = (Metric.WRITE, Metric.DURABLE, Metric.CPU)
@@ -361,13 +376,14 @@ def columns_for(grid: Grid) -> tuple[Metric, ...]:
 def _row(name: str, keys: Sequence[RowKey], cells: Sequence[CellFigures]) -> GridRow:
     """Return the row of the first key, with those that came out equal to it."""
     found: dict[Metric, list[float]] = {}
-    for cell in cells:
+    counted = [cell for cell in cells if cell.counts]
+    for cell in counted:
         for measurement in cell.measurements:
             found.setdefault(measurement.metric, []).append(measurement.value)
     figures = tuple((metric, summarise(tuple(found[metric]))) for metric in Metric if metric in found)
     verdict = worst_verdict(tuple(cell.verdict for cell in cells))
     printed = dict.fromkeys(key.variant.as_printed for key in keys if key.variant.as_printed)
-    return GridRow(name, keys[0], tuple(cells), figures, verdict, _row_notes(cells), tuple(printed))
+    return GridRow(name, keys[0], tuple(cells), figures, verdict, _row_notes(counted), tuple(printed))
 
 
 def _grid_place(row: GridRow) -> tuple[int, int]:

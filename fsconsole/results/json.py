@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from fsconsole.model.metrics import Metric
+from fsconsole.model.rounds import replaced_cells
 from fsconsole.model.state import CellState, RunState
 from fsconsole.model.wire import to_plain
 from fsconsole.results.figures import check_costs
@@ -25,6 +26,7 @@ def render_json(state: RunState, grid: Grid, *, standing: str) -> str:
     Keys: schema, run, machine, targets, metrics, rows, cells, warnings, published. Cells are numbered from 0, as in the
     journal. All figures are in base units, named with each.
     """
+    replaced = replaced_cells(state)
     document = {
         "schema": SCHEMA,
         "run": _run(state, standing),
@@ -33,7 +35,7 @@ def render_json(state: RunState, grid: Grid, *, standing: str) -> str:
         "metrics": {d.value: {"column": d.column, "unit": d.unit.value, "help": d.help} for d in Metric},
         "sorted_by": grid.sorted_by.value,
         "rows": [_row(row) for row in grid.rows],
-        "cells": [_cell(state, cell) for cell in state.cells],
+        "cells": [_cell(state, cell, replaced) for cell in state.cells],
         "warnings": [to_plain(warning) for warning in grid.warnings],
         "published": to_plain(grid.publication),
     }
@@ -94,7 +96,7 @@ def _row(row: GridRow) -> Json:
     }
 
 
-def _cell(state: RunState, cell: CellState) -> Json:
+def _cell(state: RunState, cell: CellState, replaced: frozenset[int]) -> Json:
     planned = state.request.plan.cells[cell.index]
     return {
         "cell": cell.index,
@@ -103,6 +105,8 @@ def _cell(state: RunState, cell: CellState) -> Json:
         "members": list(planned.members),
         "variant": planned.variant.label,
         "repeat": planned.repeat,
+        "redo": planned.redo,
+        "counts": cell.index not in replaced,
         "uuid": planned.uuid,
         "equalise": planned.equalise.value,
         "status": cell.status.value,

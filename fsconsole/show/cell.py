@@ -16,6 +16,7 @@ from fsconsole.model.events import CommandFinished, LatencySeen
 from fsconsole.model.figures import Measurement
 from fsconsole.model.load import LatencyBucket, bucket_bounds_ns
 from fsconsole.model.plan import Cell, StepKind, Variant, cell_array_words
+from fsconsole.model.rounds import replaced_cells
 from fsconsole.model.state import CellState, RunState
 from fsconsole.results.content import fact_words, facts, instant, numbers_in_words, scale_for
 from fsconsole.results.figures import cell_word, warnings_seen
@@ -33,6 +34,8 @@ def title_lines(state: RunState, cell: Cell, row: str, place: tuple[int, int], w
     """Return a cell's name and where it stands; place is its number among the row's cells, and how many these are."""
     known = state.cells[cell.index]
     said = [f"Cell {cell.index + 1} of {len(state.cells)}", f"repeat {cell.repeat}"]
+    said += [f"round repeated{' twice' * (cell.redo > 1)}"] if cell.redo else []
+    said += ["not counted: its round ran again"] if cell.index in replaced_cells(state) else []
     said += [f"attempt {known.attempt}"] if known.attempt > 1 else []
     status = cell_word(known.status)
     said.append(f"{status}: {known.reason}" if known.reason else status)

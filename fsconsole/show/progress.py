@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from fsconsole.model.events import CommandFinished
 from fsconsole.model.metrics import Metric
-from fsconsole.model.plan import StepKind
+from fsconsole.model.plan import Cell, StepKind
+from fsconsole.model.rounds import MOST_REPEATS
 from fsconsole.model.sample import Sample
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
 from fsconsole.results.figures import CLEAN, cell_names, cell_word, status_words
@@ -124,8 +125,15 @@ def cell_head(state: RunState, index: int, name: str, status: CellStatus, *, is_
     """Return the start of a cell's line: number, name, repeat and status; is_alone: "3/12", and no padding."""
     plan, total = state.request.plan, str(len(state.cells))
     number = f"{index + 1:>{len(total)}}" + (f"/{total}" if is_alone else "")
-    repeat = f"{GAP}#{plan.cells[index].repeat:<{len(str(plan.repeats))}}" if plan.repeats > 1 else ""
+    # Repeated rounds stand last, and make the number of all repeats a letter wider.
+    width = len(str(plan.repeats)) + 1 + bool(plan.cells[-1].redo)
+    repeat = f"{GAP}{_repeat(plan.cells[index]):<{width}}" if plan.repeats > 1 else ""
     return f"{number}{GAP}{name}{repeat}{GAP}{cell_word(status):<{0 if is_alone else STATUS_CELLS}}{GAP}"
+
+
+def _repeat(cell: Cell) -> str:
+    """Return "#3" for the third repeat, "#3b" for it in a repeated round, "#3c" in one repeated twice."""
+    return f"#{cell.repeat}{'bc'[cell.redo - 1] if 0 < cell.redo <= MOST_REPEATS else ''}"
 
 
 def rates_words(cell: CellState, width: int) -> str:
@@ -167,8 +175,11 @@ def _cell_lines(previous: RunState | None, state: RunState, *, shorten: bool) ->
         return
     lead = cell_head(state, len(names) - 1, "", CellStatus.DONE, is_alone=True)
     widest = min(_CONSOLE_CELLS - _DETAIL_CELLS - cells_of(lead), max(map(cells_of, names)))
+    for again in state.repeated[len(previous.repeated) if previous is not None else 0 :]:
+        yield f"    round {again.repeat} runs again, {len(again.cells)} cells more: {again.reason}"
     for index, cell in enumerate(state.cells):
-        before = previous.cells[index] if previous is not None else CellState(index)
+        # A repeated round adds cells.
+        before = previous.cells[index] if previous is not None and index < len(previous.cells) else CellState(index)
         is_over = cell.status in _OVER
         is_told = is_over or (cell.status is CellStatus.RUNNING and not shorten)
         if not is_told or (cell.status, cell.attempt) == (before.status, before.attempt):

@@ -68,7 +68,7 @@ class Watch:
         if dead:
             # The word that the journal didn't take; a following engine takes it back.
             state = fold(state, self._follower.last_word())
-        if self._names is None:
+        if self._names is None or len(self._names.texts) < len(state.cells):
             self._names = names_of(state.request.plan)
         if self._known is None or self._known[0] is not state.cells:
             self._known = (state.cells, known_of(state))

@@ -118,14 +118,17 @@ def drain_measurements(result: LoadResult, drain_s: float, drain_done_ns: int) -
 
 
 def generator_measurements(result: LoadResult, done_ns: int) -> tuple[Measurement, ...]:
-    """Return the generator's CPU share until done_ns, the end of the drain if there is one.
+    """Return the generator's CPU share until done_ns, the end of the drain if there is one, and its CPU time per GiB.
 
-    As FFSB, whose time ends with its own sync() (FFSB main.c).
+    The share as FFSB, whose time ends with its own sync() (FFSB main.c).
     """
-    elapsed_s = (done_ns - result.first_started_ns) / 1e9
+    elapsed_s, cpu_s = (done_ns - result.first_started_ns) / 1e9, result.user_s + result.system_s
     if not result.first_started_ns or elapsed_s <= 0:
         return ()
-    return (Measurement(Metric.CPU_GENERATOR, 100 * (result.user_s + result.system_s) / elapsed_s),)
+    share = Measurement(Metric.CPU_GENERATOR, 100 * cpu_s / elapsed_s)
+    if not result.moved_bytes:
+        return (share,)
+    return (share, Measurement(Metric.GENERATOR_PER_GIB, cpu_s * GIB / result.moved_bytes))
 
 
 def latency_measurements(

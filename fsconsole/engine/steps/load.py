@@ -234,7 +234,8 @@ def _drive(work: CellWork, handle: BuiltInLoad) -> LoadWindow:
     peak = Measurement(Metric.PEAK_DIRTY, work.run.sampler.peak_dirty_bytes())
     # Stalls are those of writers.
     stalls = work.run.sampler.stall_measurements() if result.written_bytes else ()
-    return LoadWindow(handle, work.step_number, result, begin, end, (peak, *stalls))
+    reported = warnings_load.about_memory(work, handle.workload, result)
+    return LoadWindow(handle, work.step_number, result, begin, end, (peak, *stalls, *reported))
 
 
 def _end_generator(work: CellWork, window: LoadWindow) -> None:

@@ -87,6 +87,7 @@ LESS = [
     ("udevd", {"udev_runs": False}, True),
     ("kernel log", {"kernel_log_readable": False}, True),
     ("runs", {"runs": RunsDisk("/runs", "", LEAST_ROOM_BYTES - 1, 2**30)}, True),
+    ("free memory", {"page_reporting": True}, True),
     ("terminal", {"terminal": TerminalFacts("vt220", 79, 24, "ascii")}, True),
     ("xfs", {"filesystems": (without_tools(XFS), BTRFS)}, True),
 ]

@@ -107,7 +107,7 @@ def test_the_document_has_these_keys_also_without_cells() -> None:
         "members", "cells", "figures", "check_verdict", "check_costs", "notes",
     }  # fmt: skip
     assert set(document["cells"][0]) == {
-        "cell", "target", "array", "members", "variant", "repeat", "uuid", "equalise",
+        "cell", "target", "array", "members", "variant", "repeat", "redo", "counts", "uuid", "equalise",
         "status", "attempt", "reason", "steps", "features", "warnings",
     }  # fmt: skip
     assert set(document["warnings"][0]) == {"kind", "reason", "hint", "cells"}

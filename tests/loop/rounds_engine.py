@@ -1,0 +1,59 @@
+"""An engine on a machine that is disturbed in certain cells.
+
+python rounds_engine.py RUN_FOLDER SCRIPT, a JSON object: {"cold": [3], "others-cpu": [3], "dear": [3], "hang": [6]}. Cells
+count from 0. cold: the counter of page reporting grows in them; dear: their CPU clock runs six times too fast; hang: the
+engine stands still in their loads. Whatever else disturbs this machine goes unseen.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+
+from fsconsole.engine import runner, warnings_load
+from fsconsole.engine.steps import HANDLERS, load
+from fsconsole.engine.work import CellWork
+from fsconsole.model.events import WarningKind
+from fsconsole.model.figures import Measurement
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import StepKind
+from fsconsole.model.rounds import CAUSES
+from fsconsole.text import GIB
+
+
+def disturb(script: dict[str, list[int]]) -> None:
+    """Have everything happen that the script says, and nothing else."""
+    now = [-1]
+    load_step, warn = HANDLERS[StepKind.WORKLOAD], CellWork.warn
+    measured = load.protocol.generator_measurements
+
+    class Counter:
+        def since_last(self) -> int:
+            return GIB if now[0] in script.get("cold", ()) else 0
+
+    def disturbed(work, step):
+        now[0] = work.cell.index
+        while now[0] in script.get("hang", ()):
+            time.sleep(1)
+        for kind in CAUSES:
+            if now[0] in script.get(kind.value, ()):
+                warn(work, kind, f"made {kind.value}", "End it.")
+        return load_step(work, step)
+
+    def warn_of_others(work, kind, reason, hint):
+        if kind is WarningKind.MEMORY_COLD or kind not in CAUSES:
+            warn(work, kind, reason, hint)
+
+    def by_clock(result, done_ns):
+        known = [figure for figure in measured(result, done_ns) if figure.metric is not Metric.GENERATOR_PER_GIB]
+        return (*known, Measurement(Metric.GENERATOR_PER_GIB, 3.0 if now[0] in script.get("dear", ()) else 0.5))
+
+    runner.ReportedMemory, HANDLERS[StepKind.WORKLOAD] = Counter, disturbed
+    CellWork.warn, load.protocol.generator_measurements = warn_of_others, by_clock
+    warnings_load._LEAST_MOVED_BYTES = 0
+
+
+if __name__ == "__main__":
+    disturb(json.loads(sys.argv[2]))
+    sys.exit(runner.main([sys.argv[1]]))

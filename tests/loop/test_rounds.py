@@ -1,0 +1,125 @@
+"""Disturbed rounds of real runs: which are named and repeated, and a run that is killed in a repeated one."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fsconsole.client.engine import start_engine
+from fsconsole.journal.past import read_state
+from fsconsole.journal.seal import check_seals
+from fsconsole.model.events import Outcome, WarningKind
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import StepKind
+from fsconsole.model.state import CellStatus
+from fsconsole.results.csv import cells_csv
+from fsconsole.results.grid import build_grid
+from fsconsole.system.mounts import engine_argv
+from fsconsole.text import GIB, MIB
+from tests.conftest import wait_until
+from tests.loop.faulty_run import scratch_device
+from tests.loop.runs import agree_again, assert_nothing_left, clean_up, new_run, wait_for_end
+
+pytestmark = pytest.mark.root
+
+DRIVER = Path(__file__).with_name("rounds_engine.py")
+SIX_ROUNDS = """
+schema = 1
+repeats = 6
+equalise = "none"
+variant = [{ type = "ext4" }]
+workload = [{ kind = "create", threads = 2, file_size = "1MiB" }]
+after = { check = false, delete = "none" }
+"""
+
+
+@pytest.fixture(scope="module")
+def device(tmp_path_factory):
+    with scratch_device(tmp_path_factory.mktemp("rounds"), 64 * MIB) as path:
+        yield path
+
+
+def begun(folder, **script) -> subprocess.Popen[bytes]:
+    argv = engine_argv((sys.executable, str(DRIVER), folder.path, json.dumps(script)))
+    with open(os.path.join(folder.path, "engine.log"), "ab") as log:
+        return subprocess.Popen(argv, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)
+
+
+def carried_out(folder, **script):
+    begun(folder, **{name.replace("_", "-"): cells for name, cells in script.items()}).wait()
+    assert "Traceback" not in Path(folder.path, "engine.log").read_text()
+    state = read_state(folder)
+    assert state.outcome is Outcome.DONE, state.reason
+    return state
+
+
+def warned_of(state, kind: WarningKind) -> list[int]:
+    return [cell.index for cell in state.cells if kind in {warning.kind for warning in cell.warnings}]
+
+
+def test_of_six_equal_rounds_the_one_with_cold_memory_is_named_and_repeated_and_both_are_kept(tmp_path, device):
+    folder = new_run(SIX_ROUNDS, device, str(tmp_path / "runs"))
+    state = carried_out(folder, cold=[3], dear=[3])
+    assert [(cell.repeat, cell.redo) for cell in state.request.plan.cells[6:]] == [(4, 1)]
+    assert {cell.status for cell in state.cells} == {CellStatus.DONE}
+    assert warned_of(state, WarningKind.MEMORY_COLD) == [3]
+    assert [cell.value(Metric.MEMORY_REPORTED) for cell in state.cells] == [0, 0, 0, GIB, 0, 0, 0]
+    grid = build_grid(state)
+    (row,) = grid.rows
+    assert [(cell.cell, cell.counts) for cell in row.cells] == [(n, n != 3) for n in range(7)]
+    assert row.figure(Metric.DURABLE).n == 6
+    assert [(n.cells, n.reason) for n in grid.warnings if n.kind is WarningKind.ROUND_REPEATED] == [
+        ((3, 6), "round 4 ran again: memory cold in cell 4, and none in round 3")
+    ]
+    lines = list(csv.DictReader(io.StringIO(cells_csv(state, grid))))
+    assert [line["counts"] for line in lines] == [*["yes"] * 3, "no: its round ran again", *["yes"] * 3]
+
+
+def test_memory_that_is_cold_throughout_is_warned_of_in_every_round_and_none_is_repeated(tmp_path, device):
+    folder = new_run(SIX_ROUNDS, device, str(tmp_path / "runs"))
+    state = carried_out(folder, cold=list(range(12)), dear=[3])
+    assert warned_of(state, WarningKind.MEMORY_COLD) == list(range(6))
+    assert len(state.cells) == 6
+
+
+def test_a_run_killed_in_a_repeated_round_goes_on_within_it(tmp_path, device):
+    folder = new_run(SIX_ROUNDS, device, str(tmp_path / "runs"))
+    child = begun(folder, **{"others-cpu": [2], "hang": [6]})
+
+    def hangs() -> bool:
+        state = read_state(folder)
+        return state.current_cell == 6 and getattr(state.current_step, "kind", None) is StepKind.WORKLOAD
+
+    try:
+        wait_until(hangs, "the repeated round's load begins")
+    finally:
+        # The child of unshare is PID 1 of the engine's namespace.
+        (engine,) = Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()
+        os.kill(int(engine), signal.SIGKILL)
+        child.wait()
+    assert_nothing_left(device, folder)
+    (cleaned,) = clean_up(str(tmp_path / "runs"))
+    assert cleaned.resumable
+    assert build_grid(read_state(folder)).rows[0].figure(Metric.DURABLE).n == 6
+
+    agree_again(folder)
+    start_engine(folder)
+    wait_for_end(folder)
+    state = read_state(folder)
+    assert (state.outcome, len(state.repeated)) == (Outcome.DONE, 1), state.reason
+    assert [cell.attempt for cell in state.cells] == [1, 1, 1, 1, 1, 1, 2]
+    assert [cell.counts for cell in build_grid(state).rows[0].cells] == [True, True, False, True, True, True, True]
+
+    assert check_seals(folder)[1] == ""
+    with sqlite3.connect(folder.journal) as journal:
+        journal.execute("UPDATE event SET body = replace(body, 'in cell 3', 'in cell 1') WHERE kind = 'round_repeated'")
+    assert "changed" in check_seals(folder)[1]
