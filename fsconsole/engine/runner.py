@@ -65,7 +65,7 @@ from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.locks import FileLock
 from fsconsole.system.mounts import enter_private
 from fsconsole.system.run import RealExecutor, reap_strangers, system_refusal
-from fsconsole.telemetry.page_reporting import ReportedMemory, is_reporting
+from fsconsole.telemetry.page_reporting import is_reporting
 from fsconsole.telemetry.rates import Unreadable
 from fsconsole.telemetry.sampler import Sampler
 
@@ -236,12 +236,7 @@ def _acquire(
         place=sampler.place_in_words,
     )
     stack.callback(control.close)
-    # Of all cells, since a round whose cells are over may be repeated.
-    cells = state.request.plan.cells
-    if any(write.name in MACHINE_WIDE for cell in cells for write in cell.writes):
-        stack.enter_context(lock_machine_settings())
-    if any(cell.array and not cell.unavailable for cell in cells):
-        stack.enter_context(lock_arrays())
+    _lock_what_is_shared(state.request.plan.cells, stack)
     prover = Prover(executor, state, folder.path)
     prover.is_interrupted = lambda: requests.interrupting
     reports = []
@@ -273,8 +268,15 @@ def _acquire(
         known_of_all=known_of_all,
         detector=detector,
         seals=check_seals(folder)[0],
-        reported=ReportedMemory(),
     )
+
+
+def _lock_what_is_shared(cells: tuple[Cell, ...], stack: ExitStack) -> None:
+    """Lock what only one run may use at a time, of all cells: a round whose cells are over may be repeated."""
+    if any(write.name in MACHINE_WIDE for cell in cells for write in cell.writes):
+        stack.enter_context(lock_machine_settings())
+    if any(cell.array and not cell.unavailable for cell in cells):
+        stack.enter_context(lock_arrays())
 
 
 def _page_reporting() -> tuple[tuple[str, str], ...]:
@@ -405,7 +407,9 @@ def run_cell(run: RunWork, cell: Cell) -> Outcome:
 
 
 def _with_pilots(run: RunWork, cell: Cell) -> Cell:
-    """Return a cell with what this attempt's pilots have chosen."""
+    """Return a cell with what this attempt's pilots have chosen; one of a repeated round was made with it."""
+    if cell.redo:
+        return with_titles(cell)
     request = run.request
     for pilot in run.pilots:
         request = settled(request, pilot)

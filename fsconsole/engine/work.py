@@ -71,7 +71,7 @@ class RunWork:
     prover: Prover
     detector: HangDetector
     seals: Seals
-    reported: ReportedMemory
+    reported: ReportedMemory = field(default_factory=ReportedMemory)
     pilots: list[PilotFinished] = field(default_factory=list)
     """Those of this attempt, in their order."""
     ended: dict[int, Outcome] = field(default_factory=dict)

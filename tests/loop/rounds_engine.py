@@ -19,6 +19,7 @@ from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind
 from fsconsole.model.rounds import CAUSES
+from fsconsole.telemetry.page_reporting import ReportedMemory
 from fsconsole.text import GIB
 
 
@@ -28,9 +29,8 @@ def disturb(script: dict[str, list[int]]) -> None:
     load_step, warn = HANDLERS[StepKind.WORKLOAD], CellWork.warn
     measured = load.protocol.generator_measurements
 
-    class Counter:
-        def since_last(self) -> int:
-            return GIB if now[0] in script.get("cold", ()) else 0
+    def counted(_self) -> int:
+        return GIB if now[0] in script.get("cold", ()) else 0
 
     def disturbed(work, step):
         now[0] = work.cell.index
@@ -49,7 +49,7 @@ def disturb(script: dict[str, list[int]]) -> None:
         known = [figure for figure in measured(result, done_ns) if figure.metric is not Metric.GENERATOR_PER_GIB]
         return (*known, Measurement(Metric.GENERATOR_PER_GIB, 3.0 if now[0] in script.get("dear", ()) else 0.5))
 
-    runner.ReportedMemory, HANDLERS[StepKind.WORKLOAD] = Counter, disturbed
+    ReportedMemory.since_last, HANDLERS[StepKind.WORKLOAD] = counted, disturbed
     CellWork.warn, load.protocol.generator_measurements = warn_of_others, by_clock
     warnings_load._LEAST_MOVED_BYTES = 0
 
