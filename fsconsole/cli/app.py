@@ -66,7 +66,7 @@ COMMANDS = (
     ("plan", "fsconsole.cli.plan", "Dry run: cells, commands, data loss, and the consent code."),
     ("run", "fsconsole.cli.run", "Run a plan. Wipes the given devices."),
     ("resume", "fsconsole.cli.run", "Resume a stopped or interrupted run."),
-    ("demo", "fsconsole.cli.run", "Compare four variants on a scratch device. Touches no disk."),
+    ("demo", "fsconsole.cli.run", "Compare five variants on a scratch device. Touches no disk."),
     ("attach", "fsconsole.cli.run", "Follow a running run."),
     ("stop", "fsconsole.cli.run", "Stop after the current cell, or immediately; skip; pause."),
     ("cleanup", "fsconsole.cli.run", "Clean up after killed runs."),

@@ -9,6 +9,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.state import RunState
 from fsconsole.results.content import UNITS_NOTE, caption_of, facts, heading, table_of, worded
 from fsconsole.results.grid import DEFAULT_COLUMNS, Grid
+from fsconsole.results.sentences import findings_of
 from fsconsole.results.table import TableValue
 from fsconsole.text import printable
 
@@ -21,6 +22,9 @@ def render_markdown(state: RunState, grid: Grid, *, standing: str, columns: Sequ
     lines = [f"## {escaped(first)}", "", *(part for other in others for part in (escaped(other), ""))]
     lines += _table(table_of(grid, columns)) if grid.rows else ["The plan has no cells."]
     lines += ["", *map(escaped, caption_of(grid))]
+    if (found := findings_of(state, grid)).heading:
+        lines += ["", escaped(found.heading), ""]
+        lines += [f"- {escaped(claim.text)} ({escaped(claim.figures)})" for claim in found.claims]
     warnings = worded(grid)
     if warnings:
         lines += ["", "### Warnings", ""]

@@ -20,6 +20,7 @@ from fsconsole.results.content import (
     worded,
 )
 from fsconsole.results.grid import DEFAULT_COLUMNS, Grid
+from fsconsole.results.sentences import findings_lines, findings_of
 from fsconsole.results.table import LEAST_WIDTH, table_lines
 from fsconsole.text import cells_of, printable, wrap
 
@@ -71,6 +72,8 @@ def render_text(
             lines += hanging("  ", printable(said), width)
     else:
         lines += ["", *_wrapped((_MORE,), width)]
+    shown = findings_lines(findings_of(state, grid), width)
+    lines += ["", *shown] if shown else []
     return "\n".join(lines) + "\n"
 
 

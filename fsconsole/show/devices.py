@@ -417,8 +417,8 @@ def ticks_told(count: int, *, makes_arrays: bool = False) -> str:
 DEMO_SIZE = "2GiB"
 DEMO_QUESTION = "Start the demo?"
 DEMO_TOLD = (
-    f"It makes a scratch device of 2 GiB in {DEFAULT_SCRATCH_DIR}, compares four variants on it, which takes about"
-    " a minute, and removes it at the end. No disk is wiped."
+    f"It makes a scratch device of 2 GiB in {DEFAULT_SCRATCH_DIR}, compares five variants on it, which takes one"
+    " to two minutes, and removes it at the end. No disk is wiped."
 )
 
 

@@ -149,7 +149,7 @@ def test_the_code_stays_the_same_while_the_device_does_and_changes_with_it(
         assert "mkfs.btrfs -f -U" in succeed("plan", "demo", "-d", device, "--commands")
     assert {"cells", "consent", "bytes_to_write", "estimate_s"} <= set(first)
     assert first["bytes_to_write"] > 0
-    assert len(first["cells"]) == 12
+    assert len(first["cells"]) == 25
     cell = first["cells"][0]
     assert {"index", "target", "variant", "repeat", "array", "raw", "workloads", "steps"} <= set(cell)
     (mkfs,) = (step["commands"][0] for step in cell["steps"] if step["kind"] == "mkfs")
@@ -177,7 +177,7 @@ def test_one_device_named_twice_is_one_target_and_two_devices_are_two(
     (tmp_path / "link").symlink_to(first)
     shown = plan("-d", first, "-d", str(tmp_path / "link"), "-d", second)
     assert [target["path"] for target in shown["targets"]] == [first, second]
-    assert len(shown["cells"]) == 24
+    assert len(shown["cells"]) == 50
 
 
 def test_without_a_device_nothing_is_looked_at_and_nobody_need_be_root() -> None:
@@ -196,10 +196,10 @@ def test_namespace_confinement_and_loop_devices_work_and_nothing_is_left(tmp_pat
     wait_until(lambda: not loops_under(str(tmp_path)), "the loop device is gone")
 
 
-VARIANTS = ("ext4 data=ordered", "ext4 data=writeback", "xfs", "btrfs")
+VARIANTS = ("ext4,", "ext4 nodelalloc,", "ext3,", "xfs,", "btrfs,")
 
 
-def test_the_demo_prints_a_grid_and_takes_its_scratch_device_away(tmp_path):
+def test_the_demo_prints_a_grid_and_last_what_it_shows_and_takes_its_scratch_device_away(tmp_path):
     directory, runs = tmp_path / "scratch", str(tmp_path / "runs")
     done = fsconsole("demo", "--dir", str(directory), "--runs", runs, "--size", "320MiB", limit_s=300)
     assert done.returncode == 0
@@ -212,6 +212,8 @@ def test_the_demo_prints_a_grid_and_takes_its_scratch_device_away(tmp_path):
     grid = done.stdout.partition("\nvariant ")[2].splitlines()
     assert [name for name in VARIANTS if not any(row.startswith(name) for row in grid)] == []
     assert max(map(len, done.stdout.splitlines())) <= 80
+    shows = done.stdout.partition("\n\nWhat 5 rounds show, ")[2]
+    assert shows.count(" 95 % interval ") == 3, done.stdout
     assert os.listdir(directory) == []
     assert loops_under(str(tmp_path)) == []
     wait_until(lambda: processes_with(str(tmp_path)) == [], "its processes end")

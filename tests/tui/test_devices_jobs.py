@@ -185,7 +185,7 @@ async def test_with_a_scratch_device_there_is_no_offer_and_d_asks_and_says_what_
         for refusing in ("n", "escape", "enter"):
             await pilot.press("d")
             await shows(pilot, "Start the demo?", "a scratch device of 2 GiB in /var/lib/fsconsole/scratch,")
-            await shows(pilot, "about a minute", "No disk is wiped.")
+            await shows(pilot, "one to two minutes", "No disk is wiped.")
             await pilot.press(refusing)
             await shows(pilot, "1 device,")
         assert children.acted == []

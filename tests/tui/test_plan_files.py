@@ -14,9 +14,9 @@ from tests.unit.plan.examples import DESIGN
 async def test_shipped_plans_are_opened_from_a_menu_with_a_line_on_each() -> None:
     async with at_plan() as hand:
         await hand.keys("o")
-        await hand.sees("demo", "ext4 twice, xfs and btrfs under 16 writers")
+        await hand.sees("demo", "ext3, ext4, xfs and btrfs, three loads")
         await hand.keys("end", "up", "enter")
-        await hand.sees("4 variants, 12 cells", "[x] ext4 data=writeback nodelalloc")
+        await hand.sees("5 variants, 25 cells", "ext4 nodelalloc")
         assert hand.screen.draft.plan == read_plan(next(p for p in list_configs() if p.stem == "demo"))
 
 

@@ -22,6 +22,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.plan.publications import list_publications, read_publication
 from fsconsole.results.content import publication_words
 from fsconsole.results.grid import Grid, build_grid
+from fsconsole.results.sentences import Findings, findings_of
 from fsconsole.show import results as view
 from fsconsole.show.lines import Line, text_lines
 from fsconsole.text import cells_of, shorten_middle
@@ -138,6 +139,7 @@ class Shown:
     folder: RunFolder
     look: Look
     grid: Grid
+    findings: Findings
 
 
 class ResultsScreen(ConsoleScreen):
@@ -148,7 +150,8 @@ class ResultsScreen(ConsoleScreen):
     HELP: ClassVar[str] = """The figures of a run: a row for each variant, a column for each measurement.
 Left and right choose the column that s sorts by; the mark below its head says which way.
 spread is (max - min) / median of the column that is sorted by.
-Letters under warn are explained below for the row at the cursor, with what to do about them."""
+Below stand, of a run in rounds, the largest differences that its intervals bear, with the figures behind them.
+Letters under warn are explained there for the row at the cursor, with what to do about them."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("c", "columns", "Columns", id="results.columns", tooltip="Choose and order columns"),
         Binding("s", "sort", "Sort", id="results.sort", tooltip="By the column at the cursor; again: reversed"),
@@ -260,7 +263,8 @@ Letters under warn are explained below for the row at the cursor, with what to d
             if not newest:
                 return None
             seen = look(newest[0])
-            return Shown(newest[0], seen, build_grid(seen.state))
+            grid = build_grid(seen.state)
+            return Shown(newest[0], seen, grid, findings_of(seen.state, grid))
 
         try:
             shown = await asyncio.to_thread(read)
@@ -310,13 +314,13 @@ Letters under warn are explained below for the row at the cursor, with what to d
         self.on_list_moved()
 
     def on_list_moved(self) -> None:
-        seen, key = self._view, self.query_one(Table).key
+        shown, seen, key = self._shown, self._view, self.query_one(Table).key
 
         def told(width: int) -> Texts:
-            if seen is None or not key:
+            if shown is None or seen is None or not key:
                 return Texts(())
             if (row := seen.row(key)) is not None:
-                return Texts(view.pane_lines(row, seen.grid, width - 1))
+                return Texts(view.pane_lines(row, seen.grid, shown.findings, width - 1))
             of_row = publication_words(seen.grid.publication) if seen.grid.publication is not None else ()
             return Texts([line for said in of_row for line in text_lines(said, width - 1)])
 

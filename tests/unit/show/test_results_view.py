@@ -7,13 +7,16 @@ from dataclasses import replace
 from fsconsole.client.runs import Look
 from fsconsole.model.metrics import Metric
 from fsconsole.plan.publications import find_publication
+from fsconsole.results.compare import Comparisons
 from fsconsole.results.grid import build_grid
+from fsconsole.results.sentences import Findings
 from fsconsole.show import results as screen
 from fsconsole.show.results import Choice, GridView, arranged, pane_lines, sorted_by, with_baseline
 from fsconsole.show.terminal import ASCII, SAFE
 from tests.unit.results import build
 
 UNASKED = Choice()
+NOTHING = Findings("", (), Comparisons(0, ()))
 
 
 def shown(choice: Choice = UNASKED) -> GridView:
@@ -86,7 +89,7 @@ def test_published_rows_are_labelled_and_never_ranked() -> None:
 def test_the_pane_says_a_rows_warnings_with_their_remedies_and_why_figures_are_missing() -> None:
     grid = shown().grid
     text, other, missing = (
-        "\n".join(line.text for row in grid.rows if row.name == name for line in pane_lines(row, grid, 80))
+        "\n".join(line.text for row in grid.rows if row.name == name for line in pane_lines(row, grid, NOTHING, 80))
         for name in (EXT4, OTHER, "btrfs")
     )
     assert "it took 3.1 s" in text
@@ -100,7 +103,7 @@ def test_hostile_names_are_printable_and_a_plan_without_cells_says_so() -> None:
     state = build.run([build.cell(0, evil)], [build.done(0)], title="\x1b]0;x\x07[/red]")
     view = arranged(build_grid(state), Choice(), ASCII)
     lines = [*screen.title_lines(Look(state, is_alive=False, standing="finished"), 80)]
-    lines += pane_lines(view.grid.rows[0], view.grid, 80)
+    lines += pane_lines(view.grid.rows[0], view.grid, NOTHING, 80)
     assert all(line.text.isprintable() for line in lines)
     assert all(row.name.isprintable() for row in view.table.rows)
     view = arranged(build_grid(build.run([], [])), Choice(), SAFE)

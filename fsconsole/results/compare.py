@@ -1,0 +1,179 @@
+"""Rows of a grid against their baseline, round by round: ratios with 95 % intervals that hold for all of them together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import Order
+from fsconsole.model.state import OPEN_STATUSES, RunState
+from fsconsole.results.figures import CLEAN, CellFigures, RowKey, row_names
+from fsconsole.results.grid import Grid, GridRow
+
+ALPHA = 0.05
+"""Chance that any interval of a run's comparisons misses its true ratio, if logarithms scatter normally."""
+OF_LIFE = (Metric.CHECK, Metric.DELETE_DURABLE)
+"""Compared once for each filesystem, whatever number of loads it had."""
+OF_LOADS = (Metric.DURABLE, Metric.READ, Metric.FSYNC_MEAN, Metric.EXTENTS_MEAN)
+_LEAST_ROUNDS = 3
+_LEAST_STEPS = 20
+"""Times the resolution that a figure must have to be part of a ratio."""
+_COMMAND_S = 0.0005
+"""Resolution of a command's time: the start of a program takes 0.7 to 0.9 ms."""
+_LOAD_S = 0.001
+"""Resolution of a load's time: its writers leave the barrier one after the other."""
+_SYNC_MS = 0.001
+_LARGEST_LOG = 700.0
+"""math.exp() has no number from 709 on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A row's figure / its baseline's, over the rounds that both finished; low and high bound the ratio."""
+
+    metric: Metric
+    key: RowKey
+    row: str
+    """Name of the row among those of the same load."""
+    baseline: str
+    own: float
+    """Geometric mean of the row's figures, in the metric's base unit."""
+    other: float
+    """The baseline's."""
+    n: int
+    ratio: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Comparisons:
+    """All that a run compares with its baseline; family counts also what has too few rounds or too coarse figures."""
+
+    family: int
+    pairs: tuple[Comparison, ...]
+    """In the plan's order, those of filesystems' lives first."""
+
+
+def comparisons_of(state: RunState, grid: Grid) -> Comparisons:
+    """Return the comparisons of a run in rounds; none before its last cell is over: each look finds false differences.
+
+    The baseline is the plan's first variant, with everything else equal. Both figures of a pair are of one round, which
+    cancels what slows all of it; log ratios have Student's t interval at 1 - ALPHA / family (Bonferroni).
+    """
+    rows = sorted((row for row in grid.rows if not row.key.variant.is_raw), key=lambda row: min(row.indexes))
+    is_open = any(cell.status in OPEN_STATUSES for cell in state.cells)
+    if not rows or is_open or state.request.plan.order is not Order.INTERLEAVED:
+        return Comparisons(0, ())
+    blocks = {part: [row for row in rows if row.key.workload == part] for part in (row.key.workload for row in rows)}
+    first = rows[0].key.variant
+    planned: list[tuple[Metric, str, GridRow, str, GridRow]] = []
+    for part, block in sorted(blocks.items(), key=lambda one: one[0] or 0):
+        # The load's own name says nothing among rows of that load, nor of a filesystem's life.
+        names = dict(zip((row.id for row in block), row_names([row.key for row in block]), strict=True))
+        bases = {row.key: row for row in block if row.key.variant == first}
+        for metric in (*(OF_LIFE if not part else ()), *OF_LOADS):
+            if any(row.figure(metric) is not None for row in block):
+                planned += [
+                    (metric, names[row.id], row, names[base.id], base)
+                    for row in block
+                    if (base := bases.get(replace(row.key, variant=first))) is not None and base is not row
+                ]
+    planned.sort(key=lambda one: one[0] not in OF_LIFE)
+    found = (_compared(metric, row, base, len(planned)) for metric, _, row, _, base in planned)
+    return Comparisons(
+        len(planned),
+        tuple(
+            Comparison(metric, row.key, name, base_name, *values)
+            for (metric, name, row, base_name, _), values in zip(planned, found, strict=True)
+            if values is not None
+        ),
+    )
+
+
+def _compared(
+    metric: Metric, row: GridRow, base: GridRow, family: int
+) -> tuple[float, float, int, float, float, float] | None:
+    """Return own, other, n, ratio, low and high; None for too few rounds, or where a figure is too coarse for ratios."""
+    own, other = _by_round(row.cells, metric), _by_round(base.cells, metric)
+    rounds = sorted(own.keys() & other.keys())
+    steps = min((min(own[one][1], other[one][1]) for one in rounds), default=0.0)
+    if len(rounds) < _LEAST_ROUNDS or steps < _LEAST_STEPS:
+        return None
+    logs = [own[one][0] - other[one][0] for one in rounds]
+    ratio, half = interval(logs, ALPHA / family)
+    # Figures that are the same in all rounds are known no better than their resolution.
+    half += math.log1p(1 / steps)
+    own_log, other_log = (math.fsum(of[one][0] for one in rounds) / len(rounds) for of in (own, other))
+    return _exp(own_log), _exp(other_log), len(rounds), _exp(ratio), _exp(ratio - half), _exp(ratio + half)
+
+
+def _by_round(cells: Sequence[CellFigures], metric: Metric) -> dict[int, tuple[float, float]]:
+    """Return the logarithm of each round's figure, and how many steps of its resolution it has."""
+    found: dict[int, tuple[float, float]] = {}
+    for cell in cells:
+        value = cell.value(metric)
+        if value is None or not 0 < value < math.inf or (metric is Metric.CHECK and cell.verdict != CLEAN):
+            continue
+        found[cell.repeat] = math.log(value), _steps(cell, metric, value)
+    return found
+
+
+def _steps(cell: CellFigures, metric: Metric, value: float) -> float:
+    if metric in OF_LIFE:
+        return value / _COMMAND_S
+    if metric is Metric.FSYNC_MEAN:
+        return value / _SYNC_MS
+    if metric is Metric.EXTENTS_MEAN:
+        return value * (cell.value(Metric.FILES_MAPPED) or 0)
+    moved = cell.value(Metric.READ_BYTES if metric is Metric.READ else Metric.WRITTEN) or 0
+    return moved / value / _LOAD_S
+
+
+def interval(values: Sequence[float], alpha: float) -> tuple[float, float]:
+    """Return the mean of at least two values, and half the width of its interval by Student's t at 1 - alpha."""
+    n = len(values)
+    mean = math.fsum(values) / n
+    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
+    return mean, t_quantile(alpha / 2, n - 1) * deviation / math.sqrt(n)
+
+
+def _exp(log: float) -> float:
+    return math.exp(max(-_LARGEST_LOG, min(log, _LARGEST_LOG)))
+
+
+@lru_cache(maxsize=256)
+def t_quantile(tail: float, freedom: float) -> float:
+    """Return the value that Student's t exceeds with this probability (0 < tail <= 0.5)."""
+    low, high = 0.0, 1.0
+    while _t_tail(high, freedom) > tail:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _t_tail(middle, freedom) > tail else (low, middle)
+    return high
+
+
+def _t_tail(t: float, freedom: float) -> float:
+    """Return the probability of more than t (Abramowitz and Stegun 26.7.1)."""
+    return _beta_share(freedom / 2, 0.5, freedom / (freedom + t * t)) / 2
+
+
+def _beta_share(a: float, b: float, x: float) -> float:
+    """Return the regularised incomplete beta function I_x(a, b) by its continued fraction (26.5.8)."""
+    if x in (0.0, 1.0):
+        return x
+    if x > (a + 1) / (a + b + 2):
+        # The fraction converges slowly there.
+        return 1 - _beta_share(b, a, 1 - x)
+    fraction = 0.0
+    for m in range(200, 0, -1):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        fraction = even / (1 + odd / (1 + fraction))
+    first = -(a + b) * x / (a + 1)
+    log_beta = math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+    return math.exp(a * math.log(x) + b * math.log1p(-x) - log_beta) / a / (1 + first / (1 + fraction))

@@ -1,0 +1,160 @@
+"""The sentences that a run in rounds bears: its largest differences, each no larger than its interval allows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from fsconsole.model.metrics import Metric, Unit
+from fsconsole.model.state import RunState
+from fsconsole.results.compare import Comparison, Comparisons, comparisons_of
+from fsconsole.results.content import hanging
+from fsconsole.results.grid import Grid
+from fsconsole.text import printable, wrap
+from fsconsole.units import format_rate, format_seconds, significant
+
+_MOST = 3
+_LEAST_TIMES = 1.2
+"""A smaller difference is said by nobody, and is the first that another day's machine contradicts."""
+_MOST_SAME = 30
+"""Per cent: figures that may be further apart are not said to be the same."""
+
+_DIFFERENT = {
+    Metric.CHECK: "{more}'s check took at least {times} times as long as {less}'s.",
+    Metric.DELETE_DURABLE: "{more}'s durable delete took at least {times} times as long as {less}'s.",
+    Metric.DURABLE: "{more} wrote {load} at least {times} times as fast as {less}, drain included.",
+    Metric.READ: "{more} read {load} at least {times} times as fast as {less}.",
+    Metric.FSYNC_MEAN: "{more}'s mean {sync} took at least {times} times as long as {less}'s with {load}.",
+    Metric.EXTENTS_MEAN: "{more}'s {load} have at least {times} times as many extents as {less}'s.",
+}
+_SAME = {
+    Metric.CHECK: "{more}'s check took as long as {less}'s within {share} %.",
+    Metric.DELETE_DURABLE: "{more}'s durable delete took as long as {less}'s within {share} %.",
+    Metric.DURABLE: "{more} wrote {load} as fast as {less} within {share} %, drain included.",
+    Metric.READ: "{more} read {load} as fast as {less} within {share} %.",
+    Metric.FSYNC_MEAN: "{more}'s mean {sync} took as long as {less}'s within {share} % with {load}.",
+    Metric.EXTENTS_MEAN: "{more}'s {load} have as many extents as {less}'s within {share} %.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence, the figures behind it in words, and the ratios of row / baseline that it allows. All printable."""
+
+    text: str
+    figures: str
+    of: Comparison
+    low: float
+    high: float
+    """math.inf where nothing is said of how much more it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What is said of a run's comparisons: at most three sentences, under a heading; both empty where there are none."""
+
+    heading: str
+    claims: tuple[Claim, ...]
+    comparisons: Comparisons
+
+
+def findings_of(state: RunState, grid: Grid) -> Findings:
+    """Return what a run shows.
+
+    The largest differences first, by the end of the interval that is nearer to none; a row and a kind of figure that
+    has been told of waits for the others. Where there are fewer, what is the same.
+    """
+    found = comparisons_of(state, grid)
+    if not found.pairs:
+        return Findings("", (), found)
+    different = sorted((pair for pair in found.pairs if _bound(pair) >= _LEAST_TIMES), key=_bound, reverse=True)
+    same = sorted((pair for pair in found.pairs if _share(pair) <= _MOST_SAME), key=_share)
+    chosen = _diverse([], different)
+    claims = [_difference(pair) for pair in chosen]
+    claims += [_equality(pair) for pair in _diverse(chosen, same)[len(chosen) :]]
+    rounds = " to ".join(map(str, sorted({min(pair.n for pair in found.pairs), max(pair.n for pair in found.pairs)})))
+    against = ", ".join(dict.fromkeys(pair.baseline for pair in found.pairs))
+    what = f"all {found.family} comparisons with {printable(against)}"
+    if not claims:
+        return Findings(f"{rounds} rounds decide none of {what}: repeat more often.", (), found)
+    return Findings(f"What {rounds} rounds show, with 95 % intervals for {what} together:", tuple(claims), found)
+
+
+def findings_lines(findings: Findings, width: int) -> list[str]:
+    """Return heading, sentences and their figures in lines of at most width cells."""
+    lines = wrap(findings.heading, width) if findings.heading else []
+    for claim in findings.claims:
+        lines += (*hanging("  ", claim.text, width), *hanging("    ", claim.figures, width))
+    return lines
+
+
+def _diverse(chosen: Sequence[Comparison], pairs: Sequence[Comparison]) -> list[Comparison]:
+    """Return a choice with more: one for each row and metric as far as that goes, then one for each metric, then any."""
+    chosen = list(chosen)
+    for is_other in _OTHERS:
+        for pair in pairs:
+            if len(chosen) < _MOST and all(is_other(pair, other) for other in chosen):
+                chosen.append(pair)
+    return chosen
+
+
+_OTHERS: tuple[Callable[[Comparison, Comparison], bool], ...] = (
+    lambda one, other: one.metric is not other.metric and one.row != other.row,
+    lambda one, other: one.metric is not other.metric,
+    lambda one, other: one is not other,
+)
+
+
+def _bound(pair: Comparison) -> float:
+    """Return how many times the larger figure is the smaller at least; below 1 where that is not decided."""
+    return max(pair.low, 1 / pair.high)
+
+
+def _share(pair: Comparison) -> float:
+    """Return within how many per cent the figures are the same, rounded up to tens."""
+    furthest = max(pair.high, 1 / pair.low) - 1
+    return 10 * math.ceil(10 * furthest) if furthest < 1 else math.inf
+
+
+def _rounded_down(times: float) -> float:
+    """Return a bound as it is said: 1.2 to 1.9, 2 to 9, then two digits of which the second is 0 or 5."""
+    if times < 2:
+        return math.floor(10 * times) / 10
+    step = 1 if times < 10 else 5 * 10 ** (math.floor(math.log10(times)) - 1)
+    return math.floor(times / step) * step
+
+
+def _difference(pair: Comparison) -> Claim:
+    times = _rounded_down(_bound(pair))
+    is_more = pair.low > 1
+    more, less = (pair.row, pair.baseline) if is_more else (pair.baseline, pair.row)
+    low, high = (times, math.inf) if is_more else (0.0, 1 / times)
+    return Claim(_worded(_DIFFERENT, pair, more, less, times=f"{times:g}"), _figures(pair), pair, low, high)
+
+
+def _equality(pair: Comparison) -> Claim:
+    share = _share(pair)
+    text = _worded(_SAME, pair, pair.row, pair.baseline, share=f"{share:.0f}")
+    return Claim(text, _figures(pair), pair, 1 / (1 + share / 100), 1 + share / 100)
+
+
+def _worded(forms: dict[Metric, str], pair: Comparison, more: str, less: str, **amounts: str) -> str:
+    load = pair.key.workloads[pair.key.workload or 0]
+    said = {"more": more, "less": less, "load": f"'{load.name}'", "sync": load.sync_call.value, **amounts}
+    return printable(forms[pair.metric].format(**said))
+
+
+def _figures(pair: Comparison) -> str:
+    own, other = (_amount(pair.metric.unit, value) for value in (pair.own, pair.other))
+    ratio, low, high = (significant(value) for value in (pair.ratio, pair.low, pair.high))
+    row, base = printable(pair.row), printable(pair.baseline)
+    return f"{row} {own}, {base} {other}: ratio {ratio}, 95 % interval {low} to {high}, n = {pair.n}"
+
+
+def _amount(unit: Unit, value: float) -> str:
+    if unit is Unit.BYTES_PER_S:
+        return format_rate(value)
+    if unit is Unit.SECONDS:
+        return format_seconds(value)
+    return significant(value) if unit is Unit.COUNT else f"{significant(value)} {unit.value}"

@@ -1,0 +1,164 @@
+"""Ratios to the baseline, their intervals, and the sentences that these bear."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import Cell, Order, Variant
+from fsconsole.model.state import CellState, RunState
+from fsconsole.results.compare import ALPHA, comparisons_of, t_quantile
+from fsconsole.results.grid import build_grid
+from fsconsole.results.sentences import Findings, findings_lines, findings_of
+from fsconsole.results.text import render_text
+from tests.unit.results import build
+
+STEADY = {Metric.WRITTEN: 1e9, Metric.FILES_MAPPED: 32.0}
+
+
+def rounds(*factors: dict[str, list[float]], metric: Metric = Metric.CHECK) -> RunState:
+    """Return a run in rounds: of each metric, factors of FIGURES for each variant, a factor a round."""
+    cells: list[Cell] = []
+    states: list[CellState] = []
+    names = list(factors[0])
+    for number in range(len(factors[0][names[0]])):
+        for name in names:
+            cells.append(build.cell(len(cells), Variant(name, name), repeat=number + 1))
+            of = {metric: factors[0][name][number]}
+            states.append(build.done(len(states), factors=of, more=STEADY))
+    return build.run(cells, states)
+
+
+def found(state: RunState) -> Findings:
+    return findings_of(state, build_grid(state))
+
+
+def test_quantiles_of_students_t_are_those_of_published_tables_and_of_closed_forms_far_out() -> None:
+    table = {
+        1: (6.313752, 12.706205, 63.656741, 636.619249),
+        2: (2.919986, 4.302653, 9.924843, 31.599055),
+        4: (2.131847, 2.776445, 4.604095, 8.610302),
+        7: (1.894579, 2.364624, 3.499483, 5.407883),
+        30: (1.697261, 2.042272, 2.749996, 3.645959),
+        1000: (1.646379, 1.962339, 2.580755, 3.300283),
+    }
+    for freedom, values in table.items():
+        for tail, value in zip((0.05, 0.025, 0.005, 0.0005), values, strict=True):
+            assert t_quantile(tail, freedom) == pytest.approx(value, rel=1e-6), (freedom, tail)
+    for tail in (0.3, 1e-3, 1e-5, 1e-8):
+        root = math.sqrt(4 * tail * (1 - tail))
+        assert t_quantile(tail, 1) == pytest.approx(1 / math.tan(math.pi * tail), rel=1e-9)
+        assert t_quantile(tail, 2) == pytest.approx((1 - 2 * tail) * math.sqrt(2) / root, rel=1e-9)
+        of_four = 2 * math.sqrt(math.cos(math.acos(root) / 3) / root - 1)
+        assert t_quantile(tail, 4) == pytest.approx(of_four, rel=1e-9)
+    # Welch's degrees of freedom are no whole numbers.
+    assert t_quantile(0.025, 5) < t_quantile(0.025, 4.6) < t_quantile(0.025, 4)
+
+
+def test_intervals_of_equal_rows_miss_in_no_more_runs_than_alpha_says() -> None:
+    draw = random.Random(7)  # noqa: S311
+    missed = 0
+    for _ in range(400):
+        scatter = {name: [math.exp(draw.gauss(0, 0.1)) for _ in range(5)] for name in ("ext4", "ext3", "xfs", "btrfs")}
+        state = rounds(scatter)
+        pairs = comparisons_of(state, build_grid(state)).pairs
+        assert len([pair for pair in pairs if pair.metric is Metric.CHECK]) == 3
+        missed += any(pair.low > 1 or pair.high < 1 for pair in pairs)
+    assert missed / 400 <= ALPHA
+
+
+STEP = [1.0, 1.02, 0.97, 1.01, 0.99]
+
+
+def times(factor: float) -> list[float]:
+    return [factor * (1 + 0.3 * (step - 1)) for step in STEP]
+
+
+def test_what_slows_a_whole_round_is_in_no_interval() -> None:
+    alike = {"ext4": [1.0, 3.0, 1.0, 5.0, 1.0], "ext3": [4.0, 12.1, 4.0, 19.9, 4.0]}
+    (pair,) = [one for one in found(rounds(alike)).comparisons.pairs if one.metric is Metric.CHECK]
+    assert 3.8 < pair.low < 4 < pair.high < 4.2
+    assert (pair.row, pair.baseline, pair.n) == ("ext3", "ext4", 5)
+
+
+def test_only_whole_rounds_of_a_run_that_is_over_and_in_rounds_are_compared() -> None:
+    state = rounds({"ext4": STEP, "ext3": times(4)})
+    pairs = comparisons_of(state, build_grid(state)).pairs
+    assert {pair.metric for pair in pairs} == {
+        Metric.CHECK, Metric.DELETE_DURABLE, Metric.DURABLE, Metric.EXTENTS_MEAN,
+    }  # fmt: skip
+    running = replace(state, cells=(*state.cells[:-1], build.running(9)))
+    assert found(running).comparisons.pairs == ()
+    shuffled = replace(state.request, plan=replace(state.request.plan, order=Order.SHUFFLED))
+    assert found(replace(state, request=shuffled)).heading == ""
+    # Two cells failed and a check found damage: too few pairs of checks, three of all else.
+    cells = list(state.cells)
+    cells[0], cells[3], cells[5] = build.failed(0), build.failed(3), build.done(5, verdict="errors", more=STEADY)
+    rest = found(replace(state, cells=tuple(cells))).comparisons
+    assert {(pair.metric, pair.n) for pair in rest.pairs} == {
+        (metric, 3) for metric in (Metric.DELETE_DURABLE, Metric.DURABLE, Metric.EXTENTS_MEAN)
+    }
+    assert rest.family == 4
+
+
+def test_a_figure_of_less_than_twenty_times_its_resolution_is_in_no_ratio() -> None:
+    # 0.312 s / 40 are 7.8 ms, where a command's time is known to 0.5 ms.
+    state = rounds({"ext4": [each / 40 for each in STEP], "ext3": STEP})
+    assert Metric.CHECK not in {pair.metric for pair in found(state).comparisons.pairs}
+    assert found(state).comparisons.family == 4
+    # A rate is as fine as the time behind it: 10^9 bytes at 410 MB/s take 2.4 s, at 130 times that 19 ms.
+    for factor, is_compared in ((100.0, True), (130.0, False)):
+        state = rounds({"ext4": STEP, "xfs": times(factor)}, metric=Metric.DURABLE)
+        assert (Metric.DURABLE in {pair.metric for pair in found(state).comparisons.pairs}) is is_compared
+
+
+def test_sentences_are_the_largest_differences_of_rows_and_figures_that_differ_and_the_rest_is_the_same() -> None:
+    state = rounds({"ext4": STEP, "ext3": times(6.6), "xfs": times(2.4), "btrfs": times(1.0)})
+    assert [claim.text for claim in found(state).claims] == [
+        "ext3's check took at least 6 times as long as ext4's.",
+        "xfs's check took at least 2 times as long as ext4's.",
+        "btrfs's durable delete took as long as ext4's within 10 %.",
+    ]
+    state = rounds({"ext4": times(3.1), "ext3": STEP}, metric=Metric.DURABLE)
+    first, *others = findings_lines(found(state), 80)
+    assert first == "What 5 rounds show, with 95 % intervals for all 4 comparisons with ext4"
+    assert others[1:4] == [
+        "  ext4 wrote 'large files' at least 3 times as fast as ext3, drain included.",
+        "    ext3 409 MB/s, ext4 1271 MB/s: ratio 0.322, 95 % interval 0.313 to 0.331, n",
+        "    = 5",
+    ]
+
+
+def test_what_no_interval_bears_is_not_said() -> None:
+    noisy = {"ext4": [1.0, 4.0, 1.0, 2.0, 9.0], "ext3": [3.0, 2.0, 5.0, 1.0, 8.0]}
+    state = rounds(noisy)
+    for index, factor in enumerate((1, 2, 5, 1, 2, 9, 4, 1, 7, 3)):
+        others = dict.fromkeys((Metric.DURABLE, Metric.DELETE_DURABLE, Metric.EXTENTS_MEAN), float(factor))
+        cells = list(state.cells)
+        cells[index] = build.done(index, factors={**others, Metric.CHECK: others[Metric.DURABLE]}, more=STEADY)
+        state = replace(state, cells=tuple(cells))
+    assert found(state).claims == ()
+    text = render_text(state, build_grid(state), standing="finished")
+    assert text.endswith("\n\n5 rounds decide none of all 4 comparisons with ext4: repeat more often.\n")
+
+
+@settings(max_examples=150)
+@given(st.lists(st.lists(st.floats(0.2, 50.0), min_size=4, max_size=4), min_size=3, max_size=6))
+def test_no_sentence_says_more_than_its_interval(figures: list[list[float]]) -> None:
+    names = ("ext4", "ext3", "xfs", "btrfs")
+    state = rounds({name: [row[at] for row in figures] for at, name in enumerate(names)})
+    said = found(state)
+    assert len(said.claims) <= 3
+    for claim in said.claims:
+        assert claim.low <= claim.of.low <= claim.of.ratio <= claim.of.high <= claim.high
+        assert claim.low > 1 or claim.high < 1 or claim.low < 1 < claim.high <= 1.3
+        subject = claim.of.row if claim.low > 1 else claim.of.baseline
+        assert "within" in claim.text or claim.text.startswith(subject)
+    # The order in which rows stand in a grid changes nothing.
+    assert findings_of(state, build_grid(state, sort_by=Metric.CHECK)) == said
