@@ -66,10 +66,13 @@ def comparisons_of(state: RunState, grid: Grid) -> Comparisons:
     """
     rows = sorted((row for row in grid.rows if not row.key.variant.is_raw), key=lambda row: min(row.indexes))
     is_open = any(cell.status in OPEN_STATUSES for cell in state.cells)
-    if not rows or is_open or state.request.plan.order is not Order.INTERLEAVED:
+    plan = state.request.plan
+    if not rows or is_open or plan.order is not Order.ROUNDS:
         return Comparisons(0, ())
     blocks = {part: [row for row in rows if row.key.workload == part] for part in (row.key.workload for row in rows)}
-    first = rows[0].key.variant
+    # Variants that came out equal are one row, under the name of either.
+    named = (row for row in rows if plan.baseline in {plan.cells[index].variant.label for index in row.indexes})
+    first = next(named, rows[0]).key.variant
     planned: list[tuple[Metric, str, GridRow, str, GridRow]] = []
     for part, block in sorted(blocks.items(), key=lambda one: one[0] or 0):
         # The load's own name says nothing among rows of that load, nor of a filesystem's life.

@@ -138,15 +138,15 @@ def asked(*words: str) -> dict[str, object]:
 def test_one_cell_is_given_alone_or_none_and_without_the_option_all() -> None:
     for words, indices in [
         (["--cell", "0"], []),
-        (["--cell", "12"], [11]),
-        (["--cell", "13"], []),
-        ([], range(12)),
+        (["--cell", "25"], [24]),
+        (["--cell", "26"], []),
+        ([], range(25)),
     ]:
         found = asked(*words)
         cells = found["cells"]
         assert isinstance(cells, list)
         assert [cell["index"] for cell in cells] == [*indices]
-        assert (found["cell_count"], found["runnable"], found["unavailable"]) == (12, 12, [])
+        assert (found["cell_count"], found["runnable"], found["unavailable"]) == (25, 25, [])
 
 
 def test_what_is_no_number_of_a_cell_is_refused() -> None:

@@ -107,6 +107,15 @@ def test_only_whole_rounds_of_a_run_that_is_over_and_in_rounds_are_compared() ->
     assert rest.family == 4
 
 
+def test_the_baseline_is_the_plan_s_first_variant_wherever_a_shuffled_round_has_it() -> None:
+    state = rounds({"xfs": STEP, "ext4": times(2), "ext3": times(8)})
+    for baseline, ratios in (("ext4", {"xfs": 0.5, "ext3": 4}), ("", {"ext4": 2, "ext3": 8})):
+        planned = replace(state.request, plan=replace(state.request.plan, baseline=baseline))
+        pairs = found(replace(state, request=planned)).comparisons.pairs
+        of_checks = {pair.row: pytest.approx(pair.ratio, rel=0.05) for pair in pairs if pair.metric is Metric.CHECK}
+        assert of_checks == ratios
+
+
 def test_a_figure_of_less_than_twenty_times_its_resolution_is_in_no_ratio() -> None:
     # 0.312 s / 40 are 7.8 ms, where a command's time is known to 0.5 ms.
     state = rounds({"ext4": [each / 40 for each in STEP], "ext3": STEP})
