@@ -93,6 +93,10 @@ class LoadWindow:
     begin: ClockAndCpu
     end: ClockAndCpu
     """Right after the last writer's end."""
+    dirty_bytes: int
+    """Of the load's data, dirty and in writeback right after the last writer's end."""
+    device_read_bytes: int
+    """What the target read meanwhile."""
     gauged: tuple[Measurement, ...]
     """Figures from samples of the load."""
 

@@ -24,6 +24,7 @@ from fsconsole.plan.steps import TREE
 from fsconsole.system.block import syncfs
 from fsconsole.system.files import cpu_count
 from fsconsole.system.processes import is_running
+from fsconsole.telemetry.block import bytes_read
 from fsconsole.telemetry.machine import busy_between, cpu_snapshot, read_writeback
 from fsconsole.units import format_bytes, format_bytes_exact, format_elapsed
 from fsconsole.workloads import protocol
@@ -159,6 +160,9 @@ def load(work: CellWork, step: Step) -> StepResult:
     if result.is_failure:
         raise StepFailed(failure_in_words(workload, result))
     warnings_load.about_load(work, workload, result)
+    warnings_load.about_cache(work, workload, window)
+    if not workload.changes:
+        warnings_load.about_duration(work, workload.name, result.elapsed_s, workload.sizing)
     outcome = Outcome.STOPPED if result.stopped else Outcome.DONE
     # A load without writes has no drain after it: its figures are complete.
     rest = () if workload.changes or result.stopped else _finish(work, window, window.end)
@@ -184,7 +188,8 @@ def drain(work: CellWork, _step: Step) -> StepResult:
             raise StepFailed(f"not all that was written reached the device: {error.strerror}") from error
         end = clock_and_cpu()
         warnings_load.about_fullness(work, root)
-    drain_s = end.monotonic_ns / 1e9 - begin_s
+    drain_s, workload = end.monotonic_ns / 1e9 - begin_s, window.handle.workload
+    warnings_load.about_duration(work, workload.name, window.result.elapsed_s + drain_s, workload.sizing)
     figures = protocol.drain_measurements(window.result, drain_s, end.monotonic_ns)
     return StepResult((*figures, *_finish(work, window, end)))
 
@@ -220,6 +225,7 @@ def _drive(work: CellWork, handle: BuiltInLoad) -> LoadWindow:
         handle.wait_ready()
         work.run.sampler.gauges.watch_load(handle.page)
         work.run.sampler.reset_peak_dirty()
+        dirty_bytes, read_bytes = read_writeback().pending_bytes, bytes_read(work.cell.target)
         begin = clock_and_cpu()
         handle.go()
     except GeneratorFailed:
@@ -231,11 +237,15 @@ def _drive(work: CellWork, handle: BuiltInLoad) -> LoadWindow:
             handle.page.request_stop()
     result = handle.wait()
     end = clock_and_cpu()
+    # What a load that syncs leaves is others'.
+    dirty_bytes += QUIET_BYTES if handle.workload.syncs else 0
+    dirty_bytes = max(0, read_writeback().pending_bytes - dirty_bytes)
+    read_bytes = bytes_read(work.cell.target) - read_bytes
     peak = Measurement(Metric.PEAK_DIRTY, work.run.sampler.peak_dirty_bytes())
     # Stalls are those of writers.
     stalls = work.run.sampler.stall_measurements() if result.written_bytes else ()
     reported = warnings_load.about_memory(work, handle.workload, result)
-    return LoadWindow(handle, work.step_number, result, begin, end, (peak, *stalls, *reported))
+    return LoadWindow(handle, work.step_number, result, begin, end, dirty_bytes, read_bytes, (peak, *stalls, *reported))
 
 
 def _end_generator(work: CellWork, window: LoadWindow) -> None:
