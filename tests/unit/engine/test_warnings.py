@@ -12,14 +12,14 @@ import pytest
 from fsconsole.engine import runner, warnings_load, warnings_machine
 from fsconsole.engine.hangs import HangDetector
 from fsconsole.engine.steps import load
-from fsconsole.engine.work import CellWork, StepResult
+from fsconsole.engine.work import CellWork, LoadWindow, StepResult
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.events import WarningKind
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Step, StepKind
 from fsconsole.model.run import RunRequest
-from fsconsole.model.workload import DataKind, Workload, WorkloadKind
+from fsconsole.model.workload import Chosen, DataKind, Sizing, Workload, WorkloadKind
 from fsconsole.telemetry.links import Link
 from fsconsole.workloads.protocol import LoadResult
 from tests.unit.results import build
@@ -185,3 +185,40 @@ def test_lazy_initialisation_is_waited_for_ten_minutes_and_told(monkeypatch, bus
     load.await_lazy_init(work.as_cell)
     assert [told.replace("5 min 00 s", "300.0 s") for _, told in work.told] == ([reason] if reason else [])
     assert all("lazy_init" in hint for hint in work.hints)
+
+
+@pytest.mark.parametrize(
+    ("workload", "dirty", "device_read", "told"),
+    [
+        (a_load(), 0.98, 0.0, "'load': 980.0 KiB of 1000.0 KiB written were still dirty when the last writer was done"),
+        (a_load(), 0.13, 0.0, ""),
+        (a_load(direct=True), 0.98, 0.0, ""),
+        (
+            a_load(WorkloadKind.READ),
+            0.0,
+            0.5,
+            "'load': 500.0 KiB of 1000.0 KiB read came from memory, not from the device",
+        ),
+        # The read-ahead of others' blocks, and metadata, are more than what was asked for.
+        (a_load(WorkloadKind.READ), 0.0, 1.1, ""),
+        (a_load(WorkloadKind.READ), 0.0, 0.92, ""),
+    ],
+)
+def test_a_load_whose_bytes_were_in_memory_is_called_cached(
+    workload: Workload, dirty: float, device_read: float, told: str
+) -> None:
+    size, work = 1000 * 2**10, Work()
+    read = size if workload.reads else 0
+    result = LoadResult((), size - read, 1, 10**9, 2 * 10**9, 12 * 10**9, 1.0, 0.0, True, read_bytes=read)
+    window = SimpleNamespace(result=result, dirty_bytes=int(dirty * size), device_read_bytes=int(device_read * size))
+    warnings_load.about_cache(work.as_cell, workload, cast("LoadWindow", window))
+    assert work.told == ([(WarningKind.CACHED, told)] if told else [])
+
+
+def test_a_load_is_short_by_its_time_with_the_drain_and_says_what_kept_it_so() -> None:
+    work, sizing = Work(), Sizing(Chosen.FILES, 10.0, is_settled=True, why="the filesystem has no more inodes")
+    warnings_load.about_duration(work.as_cell, "load", 10.1, sizing)
+    assert work.told == []
+    warnings_load.about_duration(work.as_cell, "load", 2.0, sizing)
+    assert work.told == [(WarningKind.SHORT, "'load' took 2.00 s: the filesystem has no more inodes")]
+    assert work.hints == ["Use a larger device before comparing variants that are close."]
