@@ -1,0 +1,210 @@
+"""One run of the command `fsconsole`, watched from outside: its trace, its requests, its files' extents, its export."""
+
+from __future__ import annotations
+
+import bisect
+import json
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.recompute import fiemap
+from tests.recompute.tracing import FIEMAP, Event, Instance, of_machine, of_programs, started
+
+MOUNTED = "root/run/fsconsole/mnt"
+REPORTED = Path("/sys/module/page_reporting/parameters/reported_kib")
+Json = dict[str, Any]
+
+
+@dataclass
+class Seen:
+    """What was seen of a cell while its engine stood still in the extents' step."""
+
+    ns: int
+    extents: dict[str, dict[str, float]] = field(default_factory=dict)
+    free_bytes: int = 0
+    used_inodes: int = 0
+
+
+class Watcher:
+    """Stops the engine at its first FIEMAP of a cell's tree, looks at the tree itself, and lets the engine go on.
+
+    The steps there have no time: nothing that is measured is disturbed.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._trace = Instance(root, "fiemap", {"syscalls/sys_enter_ioctl": ((), f"cmd == {FIEMAP}")}, 64, follow=False)
+        self._trace.write("buffer_percent", "0")
+        self._trace.write("options/event-fork", "1")
+        self.seen: list[Seen] = []
+        self._pipe = os.open(self._trace.place / "trace_pipe", os.O_RDONLY | os.O_NONBLOCK)
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+        self._thread.start()
+
+    @property
+    def trace(self) -> Instance:
+        return self._trace
+
+    def _follow(self) -> None:
+        while not self._over.wait(0.001):
+            with suppress(BlockingIOError):
+                found = re.search(rb"-(\d+) +\[", os.read(self._pipe, 65536))
+                if found:
+                    self._look(int(found[1]))
+
+    def _look(self, thread: int) -> None:
+        with suppress(FileNotFoundError, ProcessLookupError, BlockingIOError):
+            status = Path(f"/proc/{thread}/status").read_text()
+            engine = int(re.search(r"^Tgid:\s+(\d+)", status, re.MULTILINE)[1])  # type: ignore[index]
+            tree = Path(f"/proc/{engine}/{MOUNTED}/tree")
+            if not tree.is_dir():
+                return
+            os.kill(engine, signal.SIGSTOP)
+            try:
+                self.seen.append(self._seen(tree))
+            finally:
+                os.kill(engine, signal.SIGCONT)
+            while tree.is_dir() and not self._over.wait(0.02):
+                pass
+            while os.read(self._pipe, 1 << 20):
+                pass
+
+    @staticmethod
+    def _seen(tree: Path) -> Seen:
+        # A reader that leaves no time of access behind: nothing more to write at the unmount.
+        room = os.statvfs(tree)
+        seen = Seen(
+            time.monotonic_ns(), free_bytes=room.f_bfree * room.f_frsize, used_inodes=room.f_files - room.f_ffree
+        )
+        for directory in sorted(tree.iterdir()):
+            seen.extents[directory.name] = fiemap.figures_of(directory)
+        return seen
+
+    def close(self) -> None:
+        self._over.set()
+        self._thread.join()
+        os.close(self._pipe)
+        self._trace.stop()
+
+
+class Gauge:
+    """Dirty + Writeback and the CPUs' ticks fifty times a second, from /proc/meminfo and /proc/stat (man 5 proc)."""
+
+    def __init__(self) -> None:
+        self.times_ns: list[int] = []
+        self._dirty: list[int] = []
+        self._ticks: list[list[int]] = []
+        self._reported: list[int] = []
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+        self._thread.start()
+
+    def _follow(self) -> None:
+        while not self._over.wait(0.02):
+            words = re.findall(r"^(?:Dirty|Writeback):\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
+            self._dirty.append(1024 * sum(map(int, words)))
+            self._ticks.append([int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]])
+            self._reported.append(1024 * int(REPORTED.read_text()) if REPORTED.exists() else 0)
+            self.times_ns.append(time.monotonic_ns())
+
+    def dirty(self, begin_ns: int, end_ns: int) -> tuple[int, int]:
+        """Return the least and the most, from the sample before to the sample after."""
+        first, last = bisect.bisect(self.times_ns, begin_ns), bisect.bisect(self.times_ns, end_ns)
+        seen = self._dirty[max(0, first - 1) : last + 1]
+        return min(seen), max(seen)
+
+    def reported(self, ns: int) -> int:
+        """Return the bytes of free memory that were reported to the hypervisor from the boot on."""
+        return self._reported[min(bisect.bisect(self.times_ns, ns), len(self.times_ns) - 1)]
+
+    def busy(self, begin_ns: int, end_ns: int) -> tuple[float, float]:
+        """Return the CPU seconds that were used, and those that were there: all but stolen ones."""
+        change = [after - before for before, after in zip(self._at(begin_ns), self._at(end_ns), strict=True)]
+        user, nice, system, idle, waiting, irq, softirq, _ = (ticks / os.sysconf("SC_CLK_TCK") for ticks in change)
+        busy_s = user + nice + system + irq + softirq
+        return busy_s, busy_s + idle + waiting
+
+    def _at(self, ns: int) -> list[float]:
+        after = min(max(1, bisect.bisect(self.times_ns, ns)), len(self.times_ns) - 1)
+        begin, end = self.times_ns[after - 1 : after + 1]
+        share = (ns - begin) / (end - begin)
+        return [low + share * (high - low) for low, high in zip(*self._ticks[after - 1 : after + 1], strict=True)]
+
+    def close(self) -> None:
+        self._over.set()
+        self._thread.join()
+
+
+@dataclass
+class Watched:
+    """A run's export, and everything that was seen of it."""
+
+    export: Json
+    programs: list[Event]
+    machine: list[Event]
+    seen: list[Seen]
+    gauge: Gauge
+    counted: dict[str, int]
+    """Difference of the device's counters in /sys/block/NAME/stat from before the run to after it."""
+    folder: Path
+    kernel_threads: frozenset[int]
+
+
+_COUNTERS = {"reads": 0, "read_sectors": 2, "writes": 4, "write_sectors": 6, "flushes": 15}
+"""Documentation/block/stat.rst, from 0."""
+
+
+def counters(device: str) -> dict[str, int]:
+    words = Path(f"/sys/block/{Path(device).name}/stat").read_text().split()
+    counted = {name: int(words[at]) for name, at in _COUNTERS.items()}
+    return counted | {f"{name}_bytes": 512 * counted.pop(f"{name}_sectors") for name in ("read", "write")}
+
+
+def kernel_threads() -> frozenset[int]:
+    """Return the threads of the kernel: those whose flags have PF_KTHREAD (man 5 proc, include/linux/sched.h)."""
+    found = set()
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            if int(stat.read_text().rpartition(")")[2].split()[6]) & 0x200000:
+                found.add(int(stat.parent.name))
+    return frozenset(found)
+
+
+def watched_run(root: Path, program: str, plan: Path, device: str, runs: Path) -> Watched:
+    """Carry out a plan on a scratch device. Raises RuntimeError where the command fails."""
+    with ExitStack() as stack:
+        programs, machine = of_programs(root), of_machine(root, device)
+        stack.callback(programs.stop)
+        stack.callback(machine.stop)
+        watcher, gauge = Watcher(root), Gauge()
+        stack.callback(watcher.close)
+        stack.callback(gauge.close)
+        before, threads = counters(device), kernel_threads()
+        machine.write("tracing_on", "1")
+        argv = [program, "run", str(plan), "--device", device, "--runs", str(runs), "--json"]
+        run = started(argv, (programs, watcher.trace), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        _, said = run.communicate()
+        after, threads = counters(device), threads | kernel_threads()
+        if run.returncode:
+            raise RuntimeError(f"exit {run.returncode}: {said}")
+    export = json.loads(
+        subprocess.check_output([program, "results", "--runs", str(runs), "--format", "json"], text=True)
+    )
+    return Watched(
+        export,
+        programs.events(),
+        machine.events(),
+        watcher.seen,
+        gauge,
+        {name: after[name] - before[name] for name in after},
+        runs / export["run"]["id"],
+        threads,
+    )
