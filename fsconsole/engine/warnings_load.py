@@ -106,7 +106,7 @@ def about_cpu(work: CellWork, name: str, result: LoadResult) -> None:
             work.warn(
                 WarningKind.CPU_BOUND,
                 f"'{name}': {who} {format_percent(min(percent, 100))} of {whose}",
-                "This is the speed of the CPU, not of the device: use more threads or larger blocks, or direct = true.",
+                "The CPU sets the pace, not the device: compare CPU/GiB too, or use more threads, larger blocks or direct = true.",
             )
             return
 
