@@ -47,7 +47,8 @@ def test_figures_of_a_load_count_to_its_last_writer_and_durable_ones_to_the_end_
     drained = figures(protocol.drain_measurements(result(), 7.5, 26 * S))
     assert drained == {Metric.DRAIN: 7.5, Metric.DURABLE: GIB / 2}
     # As FFSB prints it.
-    assert figures(protocol.generator_measurements(result(), 26 * S)) == {Metric.CPU_GENERATOR: 25.0}
+    used = {Metric.CPU_GENERATOR: 25.0, Metric.GENERATOR_PER_GIB: 0.5}
+    assert figures(protocol.generator_measurements(result(), 26 * S)) == used
     only_read = replace(result(), written_bytes=0, read_bytes=4 * GIB)
     read = {Metric.READ_BYTES: 4 * GIB, Metric.READ_TIME: 8.0, Metric.READ: GIB / 2}
     assert figures(protocol.load_measurements(only_read)) == read | times
