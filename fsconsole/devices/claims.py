@@ -24,7 +24,7 @@ from fsconsole.errors.targets import DeviceChanged, DeviceLocked, DeviceOpen
 from fsconsole.model.device import Device, DeviceKind
 from fsconsole.system.block import open_exclusive
 from fsconsole.system.files import opened, read_text, read_text_or
-from fsconsole.system.locks import FileLock, is_locked
+from fsconsole.system.locks import FileLock, is_locked, lockers
 from fsconsole.system.mounts import read_mounts
 from fsconsole.system.processes import (
     OpenDescriptor,
@@ -113,6 +113,13 @@ def lock_paths(device: Device, graph: DeviceGraph, system: frozenset[int] = froz
     nodes = [layer for layer in layers if layer == device or number_of(graph.disk(layer)) not in system]
     files = {_DISK_LOCK.format(layer.name): layer.path for layer in layers if not layer.parent}
     return {node.path: node.path for node in nodes} | files
+
+
+def other_engines(own: int) -> dict[str, int]:
+    """Return the pids of the engines of other runs on this machine, by the kernel's name of a disk that each has locked."""
+    held = lockers(glob.glob(_DISK_LOCK.format("*")))
+    begin, end = _DISK_LOCK.split("{}")
+    return {path.removeprefix(begin).removesuffix(end): pid for path, pid in held.items() if pid != own}
 
 
 def lock_disks(device: Device, system: frozenset[int] = frozenset()) -> ExitStack:

@@ -22,13 +22,13 @@ from fsconsole.catalog.loader import load_catalog
 from fsconsole.catalog.words import Where, split_flags, split_mount, to_argv
 from fsconsole.devices.settings import facts_in_force, lock_machine_settings
 from fsconsole.devices.snapshot import find_device
-from fsconsole.engine import warnings_load, warnings_machine
+from fsconsole.engine import disturbances, warnings_load, warnings_machine
 from fsconsole.engine.arrays import lock_arrays
 from fsconsole.engine.control import ControlServer, Requests, end_programs
 from fsconsole.engine.hangs import CurrentStep, HangDetector, WatchedRun, run_detecting_hangs
 from fsconsole.engine.proof import Prover
 from fsconsole.engine.steps import HANDLERS
-from fsconsole.engine.work import CellWork, Interrupted, Pilot, RunWork, StepFailed, StepResult
+from fsconsole.engine.work import CellWork, EnginesBeside, Interrupted, Pilot, RunWork, StepFailed, StepResult
 from fsconsole.errors import ExitCode, FsconsoleError
 from fsconsole.errors.runs import ExtentsUnreadable, GeneratorFailed, JournalFull, JournalUnusable, ToolFailed
 from fsconsole.errors.targets import (
@@ -65,9 +65,11 @@ from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.locks import FileLock
 from fsconsole.system.mounts import enter_private
 from fsconsole.system.run import RealExecutor, reap_strangers, system_refusal
+from fsconsole.telemetry.heat import read_throttles
 from fsconsole.telemetry.page_reporting import is_reporting
 from fsconsole.telemetry.rates import Unreadable
 from fsconsole.telemetry.sampler import Sampler
+from fsconsole.telemetry.traffic import TrafficWindow
 
 
 def require_own_commands(request: RunRequest, catalog: Catalog, journal_path: str) -> None:
@@ -217,18 +219,19 @@ def _acquire(
 ) -> RunWork:
     """Acquire what all cells share, each with its release on the stack."""
     attempt = len(state.started) + 1
-    in_force = facts_in_force(target.path for target in state.request.targets)
-    facts = (("cpus", str(cpu_count())), ("memory_bytes", str(memory_bytes())), *_page_reporting(), *in_force)
+    paths = tuple(target.path for target in state.request.targets)
+    memory = (("memory_bytes", str(memory_bytes())), *_page_reporting())
+    facts = (("cpus", str(cpu_count())), *memory, *facts_in_force(paths))
     started = events.RunStarted(attempt, __version__, boot_id(), kernel_release(), os.uname().nodename, facts)
     journal.record(started, durable=True)
     requests = Requests(end_programs)
     executor = RealExecutor(kernel_log=KernelLog())
     places = enter_private(executor, PRIVATE_ROOT)
-    paths = tuple(target.path for target in state.request.targets)
     detector.run_begins(
         WatchedRun(folder.name, attempt, journal, requests, places.proc, paths, threading.get_native_id())
     )
-    sampler = Sampler(period_s=SAMPLE_PERIOD_S, sink=journal.sample)
+    beside = EnginesBeside(journal.sample)
+    sampler = Sampler(period_s=SAMPLE_PERIOD_S, sink=beside.take)
     control = ControlServer(
         folder.control,
         requests,
@@ -251,7 +254,6 @@ def _acquire(
         sampler.gauges.devices.watch(os.path.basename(os.path.realpath(target.path)))
     require_apart(state.request.plan, reports)
     require_own_commands(state.request, load_catalog(), folder.journal)
-    known_of_all = warnings_machine.about_run(state.request, folder.path, journal, attempt)
     sampler.start()
     stack.callback(sampler.stop)
     return RunWork(
@@ -265,7 +267,8 @@ def _acquire(
         requests=requests,
         attempt=attempt,
         prover=prover,
-        known_of_all=known_of_all,
+        beside=beside,
+        known_of_all=warnings_machine.about_run(state.request, folder.path, journal, attempt),
         detector=detector,
         seals=check_seals(folder)[0],
     )
@@ -454,8 +457,10 @@ def _run_steps(run: RunWork, cell: Cell, pilot: Pilot | None) -> tuple[Outcome, 
     """Execute all steps and release what the cell took: "done" includes the release."""
     outcome, reason = Outcome.DONE, ""
     lost_before = run.journal.dropped_samples
+    throttles = read_throttles()
     with KernelLog() as kernel_log:
         run.requests.cell_begins()
+        run.beside.cell_begins()
         with ExitStack() as stack:
             work = CellWork(run, cell, stack, kernel_log, pilot=pilot)
             steps = enumerate(cell.steps) if pilot is None else pilot_steps(cell)
@@ -470,6 +475,7 @@ def _run_steps(run: RunWork, cell: Cell, pilot: Pilot | None) -> tuple[Outcome, 
                 run.requests.cell_releases()
         _note_left(work)
         warnings_machine.about_end(work, run.known_of_all)
+        disturbances.about_end(work, throttles)
         warnings_load.about_samples(work, run.journal.dropped_samples - lost_before)
         work.keep_kernel_log()
     if pilot is not None and outcome is Outcome.DONE:
@@ -500,10 +506,11 @@ def run_step(work: CellWork, step: Step) -> StepResult:
     run.journal.record(started, durable=step.kind not in _CLOCK_RUNS)
     run.sampler.set_place(cell.index, step.kind.value)
     said_before = len(work.kernel_log.lines())
+    traffic = TrafficWindow(os.path.basename(os.path.realpath(cell.target)))
     begin_s = time.monotonic()
     run.detector.step = CurrentStep(work.step_number, step.kind, begin_s)
     result = warnings_load.with_killed(work, step, _handled(work, step), said_before)
-    result = _with_absence(work, result)
+    result = disturbances.with_traffic(work, step, _with_absence(work, result), traffic)
     clock_runs_on = _clock_runs_on(work, result)
     if not clock_runs_on:
         warnings_load.about_link(work, step, result.measurements)

@@ -169,12 +169,12 @@ def about_fullness(work: CellWork, root: int) -> None:
 
 
 def about_observer(work: CellWork, observer_percent: float) -> None:
-    """Warn if the engine itself used a noticeable share of the CPUs."""
+    """Warn if the engine, with consoles and viewers, used a noticeable share of the CPUs."""
     if observer_percent > OBSERVER_PERCENT:
         work.warn(
             WarningKind.OBSERVER,
-            f"the engine itself used {format_percent(observer_percent)} of the CPUs",
-            "Treat the CPU figures with care; a longer load dilutes the engine's fixed cost.",
+            f"fsconsole itself used {format_percent(observer_percent)} of the CPUs",
+            "Close consoles that you do not need; a longer load dilutes the engine's fixed cost.",
         )
 
 

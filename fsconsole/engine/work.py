@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
+from fsconsole.devices.claims import other_engines
 from fsconsole.engine.control import Requests
 from fsconsole.engine.hangs import HangDetector
 from fsconsole.engine.proof import Prover
@@ -20,13 +21,18 @@ from fsconsole.model.events import CommandFinished, Outcome, PilotFinished, Warn
 from fsconsole.model.figures import Measurement
 from fsconsole.model.plan import Cell, Step
 from fsconsole.model.run import RunRequest
+from fsconsole.model.sample import Sample
 from fsconsole.model.state import HeldSetting
 from fsconsole.plan.sizing import Room
 from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.mounts import PrivatePlaces
+from fsconsole.system.processes import own_pid_in_host_proc
+from fsconsole.telemetry.heat import Heat
 from fsconsole.telemetry.machine import CpuTimes
+from fsconsole.telemetry.others import Processes
 from fsconsole.telemetry.page_reporting import ReportedMemory
 from fsconsole.telemetry.sampler import Sampler
+from fsconsole.telemetry.traffic import TrafficWindow
 from fsconsole.workloads.builtin import BuiltInLoad
 from fsconsole.workloads.protocol import LoadResult
 from fsconsole.workloads.stamps import Found, Struck
@@ -55,6 +61,29 @@ class StepResult:
     outcome: Outcome = Outcome.DONE
 
 
+class EnginesBeside:
+    """Other engines that were seen on this machine since the cell's start; looked for with each sample, for sink."""
+
+    def __init__(self, sink: Callable[[Sample], None]) -> None:
+        self._own, self._sink = own_pid_in_host_proc(), sink
+        self.seen: dict[str, int] = {}
+        """Pids, by the kernel's name of a disk that each has locked."""
+
+    def take(self, sample: Sample) -> None:
+        """Pass on a sample, and look."""
+        self._sink(sample)
+        self.look()
+
+    def look(self) -> None:
+        """Add those that there are now."""
+        self.seen = self.seen | other_engines(self._own)
+
+    def cell_begins(self) -> None:
+        """Forget those of the cell before."""
+        self.seen = {}
+        self.look()
+
+
 @dataclass(frozen=True, slots=True)
 class RunWork:
     """State shared by all cells of a run."""
@@ -71,6 +100,7 @@ class RunWork:
     prover: Prover
     detector: HangDetector
     seals: Seals
+    beside: EnginesBeside
     reported: ReportedMemory = field(default_factory=ReportedMemory)
     pilots: list[PilotFinished] = field(default_factory=list)
     """Those of this attempt, in their order."""
@@ -97,6 +127,10 @@ class LoadWindow:
     """Of the load's data, dirty and in writeback right after the last writer's end."""
     device_read_bytes: int
     """What the target read meanwhile."""
+    processes: Processes
+    """Those of the machine, right before begin."""
+    traffic: TrafficWindow
+    """Of the target's disks, since then."""
     gauged: tuple[Measurement, ...]
     """Figures from samples of the load."""
 
@@ -151,6 +185,8 @@ class CellWork:
     """What was found after all strikes so far."""
     expected_log: list[slice] = field(default_factory=list)
     """Parts of the kernel log that are this cell's own doing."""
+    heat: dict[str, Heat] = field(default_factory=dict)
+    """Sensors that were above their limit, each with its highest temperature."""
     _kept: list[tuple[int, CommandResult]] = field(default_factory=list)
     """Steps and results whose raw output must not be written while a clock runs."""
 

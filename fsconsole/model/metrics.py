@@ -60,7 +60,8 @@ class Metric(str, Enum):
     FIRST_DONE = "first_done", "first done", Unit.SECONDS, "first writer started to first writer done"
     LAST_DONE = "last_done", "last done", Unit.SECONDS, "first writer started to last writer done"
     CPU = ("cpu", "CPU", Unit.PERCENT,
-        "busy share of all CPUs, start to drain done, from /proc/stat; kernel writeback counts")
+        "busy share of all CPUs, start to drain done, from /proc/stat: the sum of CPU by generator, kernel, others, "
+        "and observer, within 5 % (ticks)")
     CPU_GENERATOR = ("cpu_generator", "CPU (FFSB)", Unit.PERCENT,
         "the generator's own CPU time / elapsed, sync included, as FFSB prints")
     CPU_BY_GENERATOR = ("cpu_by_generator", "CPU by generator", Unit.PERCENT,
@@ -130,8 +131,8 @@ class Metric(str, Enum):
     PEAK_DIRTY = ("peak_dirty", "peak dirty", Unit.BYTES,
         "highest Dirty + Writeback, from /proc/meminfo samples")
     OBSERVER = ("observer", "observer", Unit.PERCENT,
-        "CPU of the engine's own process (sampler, journal) as share of all CPUs; no viewer's, each below 1 % of one CPU")
-    DEVICE_READ = "device_read", "device read", Unit.BYTES, "bytes that the device read in the load and its drain"
+        "of CPU: the engine's own process (sampler, journal), and fsconsole's consoles and viewers")
+    DEVICE_READ = "device_read", "device read", Unit.BYTES, "bytes that the device read in the step; column: in the load and its drain"
     DEVICE_WRITTEN = ("device_written", "device written", Unit.BYTES,
         "bytes that the device wrote in the load and its drain: data, metadata and journal")
     DEVICE_DISCARDED = "device_discarded", "device discarded", Unit.BYTES, "bytes that the device discarded likewise"
@@ -189,3 +190,8 @@ class Metric(str, Enum):
 
 
 OF_MIXES = tuple(Metric(name) for name, *_ in _SPLIT)
+OF_DEVICE = frozenset({
+    Metric.DEVICE_READ, Metric.DEVICE_WRITTEN, Metric.DEVICE_DISCARDED, Metric.DEVICE_READS, Metric.DEVICE_WRITES,
+    Metric.DEVICE_FLUSHES,
+})  # fmt: skip
+"""What a target did in a step."""

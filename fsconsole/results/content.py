@@ -136,6 +136,30 @@ def scale_for(metric: Metric, values: Iterable[float]) -> ColumnScale:
     return ColumnScale(unit, factor, shared_decimals(value / factor for value in listed))
 
 
+_CPU_PARTS = {
+    "generator": Metric.CPU_BY_GENERATOR,
+    "kernel": Metric.CPU_BY_KERNEL,
+    "observer": Metric.OBSERVER,
+    "others": Metric.CPU_BY_OTHERS,
+}
+
+
+def cpu_words(row: GridRow) -> str:
+    """Return who used a row's CPU, the mean over its cells; empty where that was not measured.
+
+    "CPU: 43.1 % of all, of that generator 30.0, kernel 9.0, observer 0.5, others 2.5, not attributed 1.1".
+    """
+    metrics = (Metric.CPU, *_CPU_PARTS.values())
+    cells = [[cell.value(metric) for metric in metrics] for cell in row.cells]
+    whole = [[value for value in values if value is not None] for values in cells if None not in values]
+    if not whole:
+        return ""
+    busy, *parts = (round(sum(column) / len(whole), 1) for column in zip(*whole, strict=True))
+    said = [f"{name} {fixed(share, 1)}" for name, share in zip(_CPU_PARTS, parts, strict=True)]
+    # /proc/stat counts by ticks, processes are timed: the sum may be off by some per cent of what was busy.
+    return f"CPU: {fixed(busy, 1)} % of all, of that {', '.join(said)}, not attributed {fixed(busy - sum(parts), 1)}"
+
+
 def check_words(row: GridRow) -> str:
     """Return what a row's check costs: "check: 0.02 to 0.03 s and 1.1 to 9.0 MiB per GiB used"; empty where nothing tells."""
     costs = {(cost.metric, cost.per): cost for cost in check_costs(row.cells)}

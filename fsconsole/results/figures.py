@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from fsconsole.model.events import Outcome, WarningKind
 from fsconsole.model.figures import Measurement
-from fsconsole.model.metrics import Metric
+from fsconsole.model.metrics import OF_DEVICE, Metric
 from fsconsole.model.plan import ArraySpec, Cell, Plan, Setting, StepKind, Variant, array_aspects
 from fsconsole.model.state import OPEN_STATUSES, CellState, CellStatus, RunState, RunStatus, StepState
 from fsconsole.model.workload import Layout, Workload
@@ -16,6 +16,7 @@ from fsconsole.units import format_bytes_exact
 
 _WORST_FIRST = ("failed", "errors", "repaired")
 CLEAN = "clean"
+_LOADS = frozenset({StepKind.WORKLOAD, StepKind.DRAIN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,9 @@ def figures_of(cell: Cell, state: CellState, workload: int | None) -> CellFigure
         is_own = workload is None or of in (None, workload)
         if step.outcome is not Outcome.DONE or not is_own or _is_lost(cell, state, step):
             continue
-        latest.update({measurement.metric: measurement for measurement in step.measurements})
+        # Every step has what its device did; the columns are those of the load.
+        left_out = () if step.kind in _LOADS else OF_DEVICE
+        latest.update({one.metric: one for one in step.measurements if one.metric not in left_out})
         if step.kind in (StepKind.CHECK, StepKind.CRASH_VERIFY):
             verdict = worst_verdict((verdict, step.verdict))
     return CellFigures(

@@ -11,6 +11,7 @@ from fsconsole.results.content import (
     UNITS_NOTE,
     caption_of,
     check_words,
+    cpu_words,
     crash_words,
     facts,
     hanging,
@@ -65,6 +66,10 @@ def render_text(
         lines += ["", "Columns"]
         for metric in columns:
             lines += hanging(f"  {metric.column:<{widest}}  ", metric.help, width)
+        shares = [f"{row.name}: {words.removeprefix('CPU: ')}" for row in grid.rows if (words := cpu_words(row))]
+        lines += ["", "CPU"] if shares else []
+        for said in shares:
+            lines += hanging("  ", printable(said), width)
         # A cell with several workloads has a row for each, and one check.
         checks = {row.indexes: f"{row.name}: {words}" for row in grid.rows if (words := check_words(row))}
         lines += ["", *_wrapped(("Checks, from an empty and a filled filesystem",), width)] if checks else []

@@ -9,6 +9,7 @@ from fsconsole.model.figures import Publication
 from fsconsole.model.metrics import OF_MIXES, Metric, Unit
 from fsconsole.results.content import (
     check_words,
+    cpu_words,
     crash_words,
     heading,
     order_words,
@@ -180,7 +181,7 @@ def pane_lines(row: GridRow, grid: Grid, findings: Findings, width: int) -> tupl
     for said in (*(f"published as: {other}" for other in row.printed), *row.notes):
         lines += text_lines(said, width)
     lines += map(TextLine, findings_lines(findings, width))
-    for words in filter(None, (check_words(row), crash_words(row))):
+    for words in filter(None, (cpu_words(row), check_words(row), crash_words(row))):
         lines += text_lines(words, width)
     for warning in worded_for(row, grid):
         lines += map(TextLine, warning_lines(warning, width))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import fcntl
 import os
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 
-from fsconsole.system.files import Closing, opened
+from fsconsole.system.files import Closing, opened, read_text_or
 
 _DEVICES = "/dev/"
 _PAUSES_S = (0.005, 0.01, 0.02, 0.04)
@@ -67,3 +68,24 @@ def is_locked(path: str) -> bool:
     except FileNotFoundError:
         return False
     return False
+
+
+def lockers(paths: Iterable[str], table: str = "/proc/locks") -> dict[str, int]:
+    """Return the pid that holds the exclusive lock on each of these files, of those that are locked (man 5 proc_locks).
+
+    Takes no lock itself, so that it can be asked while somebody acquires. A holder in a PID namespace that this one
+    can't see is not listed.
+    """
+    holders = {}
+    for line in read_text_or(table, "").splitlines():
+        words = line.split()
+        if words[1:2] == ["FLOCK"] and words[3:4] == ["WRITE"] and len(words) > 5:
+            holders[words[5]] = int(words[4])
+    found = {}
+    for path in paths:
+        with suppress(FileNotFoundError):
+            file = os.stat(path)
+            place = f"{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}:{file.st_ino}"
+            if place in holders:
+                found[path] = holders[place]
+    return found

@@ -94,6 +94,13 @@ class ProcessStat:
     """User and system CPU time of all tasks."""
     started_ticks: int
     """Since boot."""
+    reaped_ticks: int = 0
+    """The same of ended children that were waited for, and of theirs."""
+    is_kernel_thread: bool = False
+
+
+_KERNEL_THREAD = 0x00200000
+"""PF_KTHREAD (include/linux/sched.h)."""
 
 
 def parse_stat(text: str) -> ProcessStat:
@@ -103,8 +110,15 @@ def parse_stat(text: str) -> ProcessStat:
     fields = text[closing + 1 :].split()
     if opening < 0 or closing < opening or len(fields) < 20:
         raise ValueError(f"not a process's stat line: {text!r}")
-    used_ticks = int(fields[11]) + int(fields[12])
-    return ProcessStat(text[opening + 1 : closing], fields[0], int(fields[1]), used_ticks, int(fields[19]))
+    return ProcessStat(
+        name=text[opening + 1 : closing],
+        state=fields[0],
+        parent=int(fields[1]),
+        used_ticks=int(fields[11]) + int(fields[12]),
+        started_ticks=int(fields[19]),
+        reaped_ticks=int(fields[13]) + int(fields[14]),
+        is_kernel_thread=bool(int(fields[6]) & _KERNEL_THREAD),
+    )
 
 
 def read_stat(directory: str) -> ProcessStat:

@@ -24,14 +24,16 @@ from fsconsole.telemetry.rates import (
 from fsconsole.text import SECTOR_BYTES
 
 _LEAST_FIELDS = 11
-"""Discards made it 15 (4.18), flushes 17 (5.5); before 2.6.25 a partition had 4, too few for these rates."""
+"""Before 2.6.25 a partition had 4, too few for these rates."""
+_SECTORS_DISCARDED, _FLUSHES = 13, 15
+"""Since 4.18 and 5.5."""
 _UNDERFLOW = 2**31
 """Requests in flight above this: a counter below zero, which blk-mq showed for a while (4.x)."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceCounters:
-    """The first eleven fields, in order. Sectors are of 512 bytes, whatever the device's own."""
+    """The first eleven fields, in order, and two later ones; sectors are of 512 bytes, whatever the device's own."""
 
     reads: int
     reads_merged: int
@@ -44,6 +46,9 @@ class DeviceCounters:
     in_flight: int
     busy_ms: int
     weighted_ms: int
+    sectors_discarded: int | None = None
+    flushes: int | None = None
+    """Of whole disks; None where the kernel doesn't count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +68,11 @@ def bytes_read(path: str) -> int:
 
 def parse_stat(text: str) -> DeviceCounters:
     """Return the counters in a stat file. Raises Unreadable."""
-    words = text.split()[:_LEAST_FIELDS]
+    words = text.split()
     if len(words) < _LEAST_FIELDS or not all(map(is_number, words)):
         raise Unreadable(f"a stat file that begins with {len(words)} fields")
-    return DeviceCounters(*map(int, words))
+    later = [int(words[field]) if field < len(words) else None for field in (_SECTORS_DISCARDED, _FLUSHES)]
+    return DeviceCounters(*map(int, words[:_LEAST_FIELDS]), *later)
 
 
 def parse_inflight(text: str) -> int:
@@ -202,13 +208,14 @@ def watched_tree(name: str, sys: str = SYS) -> tuple[Watched, ...]:
         device = waiting.pop(0)
         if device.name not in found:
             found[device.name] = device
-            waiting[:0] = _lower(device.name, sys)
+            waiting[:0] = lower_devices(device.name, sys)
     return tuple(found.values())
 
 
-def _lower(name: str, sys: str) -> Iterator[Watched]:
+def lower_devices(name: str, sys: str = SYS) -> Iterator[Watched]:
+    """Yield the members of an array or a dm device, or the disk below a loop device."""
     folder = f"{sys}/class/block/{name}"
-    yield from (Watched(member, Role.MEMBER, name) for member in sorted(_names_in(f"{folder}/slaves")))
+    yield from (Watched(member, Role.MEMBER, name) for member in sorted(names_in(f"{folder}/slaves")))
     backing_file = read_text_or(f"{folder}/loop/backing_file", "")
     below = _disk_of_file(backing_file, sys) if backing_file else ""
     if below:
@@ -230,6 +237,14 @@ def _disk_of_file(path: str, sys: str) -> str:
     if nearest is None or nearest.filesystem != "btrfs":
         return ""
     return disk_name(os.path.basename(os.path.realpath(nearest.source)), sys)
+
+
+def is_on_btrfs(name: str, sys: str = SYS) -> bool:
+    """Return whether a loop device's file is on a filesystem with an anonymous device number, here: btrfs."""
+    try:
+        return os.major(os.stat(read_text_or(f"{sys}/class/block/{name}/loop/backing_file", "")).st_dev) == 0
+    except OSError:
+        return False
 
 
 def is_below(path: str, folder: str) -> bool:
@@ -266,14 +281,14 @@ def ended_io(names: tuple[str, ...], sys: str = SYS) -> tuple[tuple[str, ...], .
     asked = {one.name for one in trees if one.role is Role.TARGET}
     members = {one.name for one in trees if one.role is Role.MEMBER} - asked
     # A lower device of a shared one is shared as well.
-    while shared := {name for name in members if not _names_in(f"{sys}/class/block/{name}/holders") <= asked | members}:
+    while shared := {name for name in members if not names_in(f"{sys}/class/block/{name}/holders") <= asked | members}:
         members -= shared
     ours = [one.name for one in trees if one.name in asked | members]
     stats = [read_text_or(f"{sys}/class/block/{name}/stat", "").split() for name in ours]
     return tuple(tuple(words[number] for number in _ENDED if number < len(words)) for words in stats)
 
 
-def _names_in(folder: str) -> set[str]:
+def names_in(folder: str) -> set[str]:
     """Return md and dm devices below a device (slaves) or on it (holders: Documentation/ABI/testing/sysfs-block)."""
     try:
         return set(os.listdir(folder))

@@ -147,6 +147,12 @@ def busy_between(before: CpuTimes, after: CpuTimes) -> tuple[float, float]:
     return busy / ticks_per_s, (busy + step.idle + step.iowait) / ticks_per_s
 
 
+def interrupts_between(before: CpuTimes, after: CpuTimes) -> float:
+    """Return the CPU seconds of interrupts over all CPUs."""
+    step = _difference(before, after)
+    return (step.irq + step.softirq) / os.sysconf("SC_CLK_TCK")
+
+
 def _times(columns: str) -> CpuTimes:
     words = columns.split(None, _COLUMNS)[:_COLUMNS]
     try:

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 from msgspec.structs import asdict
 
-from fsconsole.engine import warnings_load
+from fsconsole.engine import disturbances, warnings_load
 from fsconsole.engine.steps import settings
 from fsconsole.engine.steps.life import open_mount
 from fsconsole.engine.work import CellWork, ClockAndCpu, Interrupted, LoadWindow, StepFailed, StepResult
@@ -22,10 +22,11 @@ from fsconsole.model.plan import Step
 from fsconsole.model.workload import Workload
 from fsconsole.plan.steps import TREE
 from fsconsole.system.block import syncfs
-from fsconsole.system.files import cpu_count
 from fsconsole.system.processes import is_running
 from fsconsole.telemetry.block import bytes_read
-from fsconsole.telemetry.machine import busy_between, cpu_snapshot, read_writeback
+from fsconsole.telemetry.machine import cpu_snapshot, read_writeback
+from fsconsole.telemetry.others import read_processes
+from fsconsole.telemetry.traffic import TrafficWindow
 from fsconsole.units import format_bytes, format_bytes_exact, format_elapsed
 from fsconsole.workloads import protocol
 from fsconsole.workloads.builtin import BuiltInLoad, prepare_load
@@ -201,22 +202,21 @@ def clock_and_cpu() -> ClockAndCpu:
 
 def _finish(work: CellWork, window: LoadWindow, end: ClockAndCpu) -> tuple[Measurement, ...]:
     """Return the figures from the load's first operation to end, journal its latencies, and end the generator."""
+    # First, while nothing else has been done since.
+    device = disturbances.device_figures(work, window)
+    cpu = disturbances.cpu_figures(work, window, end)
+    disturbances.note_heat(work)
     latencies = window.handle.latencies()
     for operation in latencies if work.pilot is None else ():
         seen = LatencySeen(**asdict(operation), cell=work.cell.index, attempt=work.run.attempt, step=window.step)
         work.run.journal.record(seen, durable=False)
     _end_generator(work, window)
-    busy_s, available_s = busy_between(window.begin.cpu, end.cpu)
-    elapsed_s = (end.monotonic_ns - window.begin.monotonic_ns) / 1e9
-    # The engine's own CPU time, sampler included.
-    observer_percent = 100 * (end.engine_s - window.begin.engine_s) / (elapsed_s * cpu_count())
-    warnings_load.about_observer(work, observer_percent)
     return (
         *protocol.generator_measurements(window.result, end.monotonic_ns),
         *protocol.latency_measurements(window.handle.workload, window.result, latencies),
-        *protocol.cpu_measurements(busy_s, available_s, window.result.moved_bytes),
+        *cpu,
+        *device,
         *window.gauged,
-        Measurement(Metric.OBSERVER, observer_percent),
     )
 
 
@@ -226,6 +226,7 @@ def _drive(work: CellWork, handle: BuiltInLoad) -> LoadWindow:
         work.run.sampler.gauges.watch_load(handle.page)
         work.run.sampler.reset_peak_dirty()
         dirty_bytes, read_bytes = read_writeback().pending_bytes, bytes_read(work.cell.target)
+        processes, traffic = read_processes(), TrafficWindow(os.path.basename(os.path.realpath(work.cell.target)))
         begin = clock_and_cpu()
         handle.go()
     except GeneratorFailed:
@@ -245,7 +246,9 @@ def _drive(work: CellWork, handle: BuiltInLoad) -> LoadWindow:
     # Stalls are those of writers.
     stalls = work.run.sampler.stall_measurements() if result.written_bytes else ()
     reported = warnings_load.about_memory(work, handle.workload, result)
-    return LoadWindow(handle, work.step_number, result, begin, end, dirty_bytes, read_bytes, (peak, *stalls, *reported))
+    gauged = (peak, *stalls, *reported)
+    around = (dirty_bytes, read_bytes, processes, traffic)
+    return LoadWindow(handle, work.step_number, result, begin, end, *around, gauged)
 
 
 def _end_generator(work: CellWork, window: LoadWindow) -> None:

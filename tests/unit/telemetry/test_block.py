@@ -31,6 +31,8 @@ def test_every_kernels_stat_is_read_whatever_its_number_of_fields() -> None:
         counters = block.parse_stat(" ".join(words))
         read = [counters.reads, counters.sectors_written, counters.weighted_ms]
         assert read == [int(words[0]), int(words[6]), int(words[10])], kernel
+        later = [int(words[field]) if field < len(words) else None for field in (13, 15)]
+        assert [counters.sectors_discarded, counters.flushes] == later, kernel
         lengths.add(len(words))
     assert lengths == {11, 15, 17}
     # An old partition's four fields are too few.

@@ -1,0 +1,169 @@
+"""Notices what else than the run used CPUs and disks in a cell: other processes, other engines, heat."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from fsconsole.engine import warnings_load
+from fsconsole.engine.work import CellWork, ClockAndCpu, LoadWindow, StepResult
+from fsconsole.model.events import Outcome, WarningKind
+from fsconsole.model.figures import Measurement
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import Step, StepKind
+from fsconsole.model.workload import Workload, WorkloadKind
+from fsconsole.system.processes import own_pid_in_host_proc
+from fsconsole.telemetry.block import watched_tree
+from fsconsole.telemetry.heat import read_throttles, too_hot
+from fsconsole.telemetry.machine import busy_between, interrupts_between
+from fsconsole.telemetry.others import CpuUser, cpu_use, most_io, read_processes, viewers_among
+from fsconsole.telemetry.traffic import ForeignIo, TrafficWindow, device_measurements
+from fsconsole.text import MIB
+from fsconsole.units import format_bytes, format_percent
+from fsconsole.workloads import protocol
+
+OTHERS_CPU_PERCENT = 5.0
+"""Of all CPUs."""
+FOREIGN_PERCENT = 5.0
+"""Of the run's own bytes, or requests."""
+FOREIGN_BYTES, FOREIGN_REQUESTS = 16 * MIB, 200
+"""Fewer are an idle system's: its logs, and the run's own."""
+_LARGE_FILE_BYTES = MIB
+"""Creating smaller ones reads directories again that had to leave the memory."""
+
+
+def cpu_figures(work: CellWork, window: LoadWindow, end: ClockAndCpu) -> tuple[Measurement, ...]:
+    """Return a load's CPU figures, split by who used it, and warn of others and of the engine itself."""
+    after, engine = read_processes(), own_pid_in_host_proc()
+    use = cpu_use(window.processes, after, engine, viewers_among(after))
+    busy_s, available_s = busy_between(window.begin.cpu, end.cpu)
+    figures = protocol.cpu_measurements(busy_s, available_s, window.result.moved_bytes)
+    if available_s <= 0:
+        return figures
+    generator_s = window.result.user_s + window.result.system_s
+    kernel_s = use.kernel_s + interrupts_between(window.begin.cpu, end.cpu)
+    observer_s = end.engine_s - window.begin.engine_s + use.viewers_s
+    # A process that ended may have used most of its time before the load: never more than is left of what was busy.
+    others_s = max(0.0, min(use.others_s, busy_s - generator_s - kernel_s - observer_s))
+    parts = {
+        Metric.CPU_BY_GENERATOR: generator_s,
+        Metric.CPU_BY_KERNEL: kernel_s,
+        Metric.OBSERVER: observer_s,
+        Metric.CPU_BY_OTHERS: others_s,
+    }
+    shares = {metric: 100 * used_s / available_s for metric, used_s in parts.items()}
+    warnings_load.about_observer(work, shares[Metric.OBSERVER])
+    _about_others(work, window.handle.workload.name, shares[Metric.CPU_BY_OTHERS], use.biggest, available_s)
+    return (*figures, *(Measurement(metric, share) for metric, share in shares.items()))
+
+
+def _about_others(work: CellWork, load: str, percent: float, biggest: CpuUser | None, available_s: float) -> None:
+    if percent <= OTHERS_CPU_PERCENT:
+        return
+    who = f", most of it {biggest}: {format_percent(100 * biggest.used_s / available_s)}" if biggest else ""
+    work.warn(
+        WarningKind.OTHERS_CPU,
+        f"other processes used {format_percent(percent)} of the CPUs during '{load}'{who}",
+        "Stop or postpone them (cron jobs, updates, monitoring), and run these cells again.",
+    )
+
+
+def device_figures(work: CellWork, window: LoadWindow) -> tuple[Measurement, ...]:
+    """Return what the target did from a load's start to the end of its drain, and warn of others on its disks."""
+    window.traffic.close()
+    workload, result = window.handle.workload, window.result
+    moved, foreign = window.traffic.of_target(), list(window.traffic.foreign())
+    if moved is not None and _needs_no_reads(workload):
+        # Whoever reads a whole disk that is the target shows in no difference between two devices.
+        name = os.path.basename(os.path.realpath(work.cell.target))
+        foreign.append(ForeignIo(name, moved.read_bytes, 0, 0, moved.written_bytes, 0))
+    _about_foreign(work, f"'{workload.name}'", foreign, window)
+    # A kernel that doesn't count an array's or a volume's writes shows none (dm before 6.4).
+    if moved is None or (result.written_bytes and not moved.writes):
+        return ()
+    figures = device_measurements(moved, result.written_bytes)
+    total = sum(one.moved_bytes for one in foreign)
+    return (*figures, Measurement(Metric.FOREIGN_IO, total)) if foreign else figures
+
+
+def _needs_no_reads(workload: Workload) -> bool:
+    return workload.kind is WorkloadKind.CREATE and workload.file_size_bytes >= _LARGE_FILE_BYTES
+
+
+def _about_foreign(work: CellWork, during: str, foreign: Sequence[ForeignIo], window: LoadWindow | None = None) -> None:
+    for one in filter(is_disturbing, foreign):
+        reason = (
+            f"others read {format_bytes(one.read_bytes)} and wrote {format_bytes(one.written_bytes)} on {one.disk}"
+            f" during {during}, the run itself moved {format_bytes(one.own_bytes)} there"
+        )
+        if window is not None:
+            who, moved_bytes = most_io(window.processes, read_processes(), own_pid_in_host_proc())
+            reason += f"; {who} moved {format_bytes(moved_bytes)} on this machine's disks" if who else ""
+        work.warn(
+            WarningKind.FOREIGN_IO,
+            reason,
+            "Stop or postpone it (backups, cron jobs, updates), or take a disk that nothing else uses; "
+            "run these cells again.",
+        )
+
+
+def is_disturbing(foreign: ForeignIo) -> bool:
+    """Return whether others' I/O on a disk is too much for a figure to be trusted."""
+    by_bytes = foreign.moved_bytes >= FOREIGN_BYTES and foreign.moved_bytes > foreign.own_bytes * FOREIGN_PERCENT / 100
+    # A hard disk does some hundred requests a second, however small.
+    enough = foreign.requests >= FOREIGN_REQUESTS
+    return by_bytes or (enough and foreign.requests > foreign.own_requests * FOREIGN_PERCENT / 100)
+
+
+_IN_LOADS = frozenset({StepKind.WORKLOAD, StepKind.DRAIN})
+"""Their figures are those of both together, and the load takes them."""
+
+
+def with_traffic(work: CellWork, step: Step, result: StepResult, window: TrafficWindow) -> StepResult:
+    """Return a step's result with what the target did in it; warn of others on its disks where figures were taken."""
+    if step.kind in _IN_LOADS or result.outcome is not Outcome.DONE:
+        return result
+    window.close()
+    moved = window.of_target()
+    if result.measurements:
+        _about_foreign(work, step.kind.value, window.foreign())
+    if moved is None or not any((moved.reads, moved.writes, moved.discarded_bytes, moved.flushes)):
+        return result
+    return replace(result, measurements=(*result.measurements, *device_measurements(moved)))
+
+
+def note_heat(work: CellWork) -> None:
+    """Note sensors of the machine and of the cell's disks that are above their limit now."""
+    devices = [one.name for path in work.cell.devices for one in watched_tree(os.path.basename(os.path.realpath(path)))]
+    for heat in too_hot(devices):
+        known = work.heat.get(heat.sensor)
+        if known is None or heat.now_c > known.now_c:
+            work.heat[heat.sensor] = heat
+
+
+def about_end(work: CellWork, throttles: Mapping[str, int]) -> None:
+    """Warn of what disturbed the whole cell: other engines, and heat; throttles are those counted at its start."""
+    for disk, pid in work.run.beside.seen.items():
+        work.warn(
+            WarningKind.ENGINE_BESIDE,
+            f"another run's engine (process {pid}) worked on {disk} beside this cell",
+            "Run one plan at a time on a machine: `fsconsole runs` lists them. Run these cells again.",
+        )
+    counts = {
+        cpu: count - throttles[cpu] for cpu, count in read_throttles().items() if count > throttles.get(cpu, count)
+    }
+    if counts:
+        cpu = max(counts, key=counts.__getitem__)
+        work.warn(
+            WarningKind.THROTTLED,
+            f"heat slowed the CPUs: {cpu} was throttled {counts[cpu]} times during the cell, {len(counts)} CPUs at all",
+            "Look at fans and air flow; let the machine cool down, and run these cells again.",
+        )
+    note_heat(work)
+    if work.heat:
+        work.warn(
+            WarningKind.HOT,
+            "; ".join(map(str, work.heat.values())),
+            "A drive or CPU at its limit slows itself down: look at fans and air flow, and run these cells again.",
+        )

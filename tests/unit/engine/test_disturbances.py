@@ -1,0 +1,100 @@
+"""Warnings of what else used the machine: each at its threshold, and none right below it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from fsconsole.engine import disturbances
+from fsconsole.engine.work import CellWork, ClockAndCpu, LoadWindow
+from fsconsole.model.events import WarningKind
+from fsconsole.model.metrics import Metric
+from fsconsole.telemetry.heat import Heat
+from fsconsole.telemetry.machine import CpuTimes
+from fsconsole.telemetry.others import CpuUse, CpuUser, Processes
+from fsconsole.telemetry.traffic import ForeignIo
+from fsconsole.text import MIB
+from tests.unit.engine.test_warnings import Work, a_load, ended
+
+NOBODY = Processes({}, {})
+
+
+def shares(
+    others_s: float, generator_s: float, monkeypatch: pytest.MonkeyPatch
+) -> tuple[dict[Metric, float], Work]:  # fmt: skip
+    """Return the CPU figures of a load of 10 s on two CPUs that were busy for 12 s, 1 s of it in interrupts."""
+    monkeypatch.setattr(disturbances, "read_processes", lambda: NOBODY)
+    use = CpuUse(kernel_s=2.0, viewers_s=0.1, others_s=others_s, biggest=CpuUser("stress", 4711, others_s / 2))
+    monkeypatch.setattr(disturbances, "cpu_use", lambda *_: use)
+    work = Work()
+    begin, end = (
+        ClockAndCpu(0, CpuTimes(0, 0, 0, 0), 3.0), ClockAndCpu(10**10, CpuTimes(500, 0, 600, 800, 0, 30, 70), 3.2)
+    )  # fmt: skip
+    result = ended(10, generator_s, 0)
+    window = SimpleNamespace(
+        processes=NOBODY, result=result, begin=begin, handle=SimpleNamespace(workload=a_load()), gauged=()
+    )
+    figures = disturbances.cpu_figures(work.as_cell, cast("LoadWindow", window), end)
+    return {one.metric: one.value for one in figures}, work
+
+
+def test_a_load_s_cpu_is_split_into_shares_of_all_cpus_and_others_over_5_percent_are_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parts, work = shares(1.0, 7.0, monkeypatch)
+    assert {metric: round(share, 6) for metric, share in parts.items() if metric is not Metric.CPU_PER_GIB} == {
+        Metric.CPU: 60.0, Metric.CPU_BY_GENERATOR: 35.0, Metric.CPU_BY_KERNEL: 15.0, Metric.OBSERVER: 1.5,
+        Metric.CPU_BY_OTHERS: 5.0,
+    }  # fmt: skip
+    assert work.told == []
+    _, work = shares(1.02, 7.0, monkeypatch)
+    ((kind, reason),) = work.told
+    assert kind is WarningKind.OTHERS_CPU
+    assert reason == "other processes used 5.1 % of the CPUs during 'load', most of it stress (process 4711): 2.5 %"
+
+
+def test_others_are_never_more_than_what_is_left_of_what_was_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts, work = shares(3600.0, 8.5, monkeypatch)
+    assert parts[Metric.CPU_BY_OTHERS] == pytest.approx(1.0)
+    assert work.told == []
+
+
+@pytest.mark.parametrize(
+    ("foreign", "is_too_much"),
+    [
+        (ForeignIo("sda", 16 * MIB - 1, 0, 0, 0, 0), False),
+        (ForeignIo("sda", 0, 16 * MIB, 0, 0, 0), True),
+        (ForeignIo("sda", 10 * MIB, 10 * MIB, 0, 400 * MIB, 0), False),
+        (ForeignIo("sda", 10 * MIB, 11 * MIB, 0, 400 * MIB, 0), True),
+        (ForeignIo("sda", 4096, 0, 200, 400 * MIB, 3999), True),
+        (ForeignIo("sda", 4096, 0, 200, 400 * MIB, 4000), False),
+        (ForeignIo("sda", 4096, 0, 199, 400 * MIB, 0), False),
+    ],
+)
+def test_foreign_io_disturbs_by_its_bytes_or_by_its_requests_beside_the_run_s_own(
+    foreign: ForeignIo, *, is_too_much: bool
+) -> None:
+    assert disturbances.is_disturbing(foreign) is is_too_much
+
+
+def test_engines_beside_throttled_cpus_and_hot_drives_are_told_at_the_cell_s_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def told(counts: dict[str, int], beside: dict[str, int], *hot: Heat) -> list[tuple[WarningKind, str]]:
+        monkeypatch.setattr(disturbances, "read_throttles", lambda: counts)
+        monkeypatch.setattr(disturbances, "too_hot", lambda _: hot)
+        work = SimpleNamespace(
+            run=SimpleNamespace(beside=SimpleNamespace(seen=beside)), heat={}, told=[], cell=SimpleNamespace(devices=())
+        )
+        work.warn = lambda kind, reason, _: work.told.append((kind, reason))
+        disturbances.about_end(cast("CellWork", work), {"cpu0": 5, "cpu1": 5})
+        return cast("list[tuple[WarningKind, str]]", work.told)
+
+    assert told({"cpu0": 5, "cpu1": 5, "cpu2": 9}, {}) == []
+    assert told({"cpu0": 6, "cpu1": 9}, {"sdb": 4711}, Heat("sda", 71.2, 70.0)) == [
+        (WarningKind.ENGINE_BESIDE, "another run's engine (process 4711) worked on sdb beside this cell"),
+        (WarningKind.THROTTLED, "heat slowed the CPUs: cpu1 was throttled 4 times during the cell, 2 CPUs at all"),
+        (WarningKind.HOT, "sda at 71 C, limit 70 C"),
+    ]
