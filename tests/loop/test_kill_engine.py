@@ -89,8 +89,9 @@ crash = true
 RAW = (StepKind.RAW_WRITE, StepKind.RAW_READ, StepKind.READTEST)
 PLANS = {**dict.fromkeys(HANDLERS, PLAN), **dict.fromkeys(RAW, RAW_PLAN)}
 """A plan whose second cell has a step of that kind."""
-ELSEWHERE = frozenset({StepKind.ARRAY, StepKind.ARRAY_SYNC, StepKind.ARRAY_STOP})
-"""Kinds of steps that need md and several disks: an engine is killed in them in tests/lab/inside/whatif."""
+ELSEWHERE = frozenset({StepKind.ARRAY, StepKind.ARRAY_SYNC, StepKind.ARRAY_STOP, StepKind.PILOT})
+"""Kinds of steps that need md and several disks: an engine is killed in them in tests/lab/inside/whatif; and those of
+pilots, in test_sizing.py."""
 CASES = [(kind, "after") for kind in PLANS if kind not in ELSEWHERE] + [
     (kind, "before") for kind in (StepKind.EQUALISE, StepKind.MKFS)
 ]
