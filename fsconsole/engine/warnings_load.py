@@ -75,7 +75,7 @@ def about_cache(work: CellWork, workload: Workload, window: LoadWindow) -> None:
     if workload.direct:
         return
     result = window.result
-    if window.dirty_bytes > MEMORY_SHARE * result.written_bytes:
+    if result.written_bytes and window.dirty_bytes > MEMORY_SHARE * result.written_bytes:
         amounts = f"{format_bytes(window.dirty_bytes)} of {format_bytes(result.written_bytes)} written"
         work.warn(
             WarningKind.CACHED,
