@@ -17,13 +17,11 @@ from fsconsole.model.events import FeatureSeen, Outcome, WarningKind
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Step, StepKind
-from fsconsole.model.rounds import COLD_HINT
 from fsconsole.model.workload import DataKind, Sizing, Workload
 from fsconsole.plan.expand import filesystem_of
 from fsconsole.plan.steps import crash_objection
 from fsconsole.system.files import cpu_count
 from fsconsole.telemetry.links import links_below
-from fsconsole.text import MIB
 from fsconsole.units import format_bytes, format_percent, format_rate, format_seconds
 from fsconsole.workloads.protocol import LoadResult
 
@@ -186,28 +184,6 @@ def about_samples(work: CellWork, lost: int) -> None:
             f"{lost} samples of the gauges were lost: the disk of the run folder took none for too long",
             "The grid's figures are not affected, plots have a gap; keep runs (--runs) on a disk that answers.",
         )
-
-
-_LEAST_MOVED_BYTES = 64 * MIB
-"""The kernel reports up to 32 blocks of 2 MiB at a time: what a smaller load touched tells nothing."""
-_LEAST_COLD = 0.1
-"""Of what a load moved: with so much cold memory it needs about twice the CPU time."""
-
-
-def about_memory(work: CellWork, workload: Workload, result: LoadResult) -> tuple[Measurement, ...]:
-    """Return how much memory was reported until the load's end, and warn if that is much of what it moved."""
-    reported = work.run.reported.since_last()
-    if reported is None:
-        return ()
-    # Direct I/O allocates no page cache.
-    if not workload.direct and reported >= _LEAST_COLD * result.moved_bytes >= _LEAST_COLD * _LEAST_MOVED_BYTES:
-        taken, moved = format_bytes(reported), format_bytes(result.moved_bytes)
-        work.warn(
-            WarningKind.MEMORY_COLD,
-            f"the hypervisor took {taken} of free memory back; '{workload.name}' moved {moved}",
-            COLD_HINT,
-        )
-    return (Measurement(Metric.MEMORY_REPORTED, reported),)
 
 
 _JOURNAL = Where("the journal", "options")

@@ -6,7 +6,7 @@ by outcome would flatter noisy variants.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from statistics import median
 
@@ -14,8 +14,9 @@ from msgspec.structs import replace
 
 from fsconsole.model.events import WarningKind
 from fsconsole.model.metrics import Metric
-from fsconsole.model.plan import Cell, Order, Plan
+from fsconsole.model.plan import Order, Plan
 from fsconsole.model.state import CellState, CellStatus, RunState
+from fsconsole.text import MIB
 
 MOST_REPEATS = 2
 """Of one round."""
@@ -32,12 +33,14 @@ CAUSES = frozenset(
         WarningKind.ENGINE_BESIDE,
         WarningKind.THROTTLED,
         WarningKind.HOT,
-        WarningKind.MEMORY_COLD,
     }
 )
+_LEAST_MOVED_BYTES = 64 * MIB
+"""The kernel reports up to 32 blocks of 2 MiB at a time: of a smaller load its count tells nothing."""
+LEAST_COLD = 0.1
+"""Of what a load moved: with so much cold memory it needs about twice the CPU time."""
 FREE_PAGE_REPORTING = "free_page_reporting"
 """Fact of a machine whose hypervisor takes free memory back."""
-COLD_HINT = "Load with direct = true, or turn free page reporting off: `fsconsole doctor` says how."
 _ENDED = frozenset({CellStatus.DONE, CellStatus.FAILED, CellStatus.UNAVAILABLE})
 
 
@@ -83,18 +86,68 @@ def replaced_cells(state: RunState) -> frozenset[int]:
     return frozenset(replaced)
 
 
-def dear_cells(state: RunState) -> frozenset[int]:
-    """Return the cells with a load that needed above twice its row's median of generator CPU per GiB."""
-    rows: dict[object, list[tuple[int, float]]] = {}
+@dataclass(frozen=True, slots=True)
+class CachedLoad:
+    """A cell's load through the page cache, where a hypervisor takes free memory back."""
+
+    cell: int
+    workload: str
+    per_gib_s: float
+    """Generator CPU seconds."""
+    moved_bytes: float
+    reported_bytes: float | None
+    """Free memory reported from the load before until its end; None where this kernel doesn't count it."""
+
+    @property
+    def is_exposed(self) -> bool:
+        """Whether enough was reported to have cost it twice the CPU time."""
+        return self.reported_bytes is not None and (
+            self.reported_bytes >= LEAST_COLD * self.moved_bytes >= LEAST_COLD * _LEAST_MOVED_BYTES
+        )
+
+
+def cold_loads(state: RunState) -> tuple[CachedLoad, ...]:
+    """Return the loads with cold memory: reported while they or what was before them ran, and dear for their row.
+
+    Where it was reported before all loads of a row, none of them tells what it costs warm: all are cold.
+    """
+    dear, rows = _dear(state), _rows(state)
+    return tuple(
+        load
+        for row in rows
+        for load in row
+        if all(one.is_exposed for one in row) or (load in dear and (load.is_exposed or load.reported_bytes is None))
+    )
+
+
+def _rows(state: RunState) -> list[list[CachedLoad]]:
+    """Return the loads through the page cache, those of equal cells together; none where memory is not taken back."""
+    if not any((FREE_PAGE_REPORTING, "on") in started.facts for started in state.started):
+        return []
+    rows: dict[object, list[CachedLoad]] = {}
     for cell, known in zip(state.request.plan.cells, state.cells, strict=True):
         row = replace(cell, index=0, repeat=0, redo=0, uuid="", steps=())
-        for load, seconds in _per_gib(cell, known):
-            rows.setdefault((row, load), []).append((cell.index, seconds))
+        figures: dict[int, dict[Metric, float]] = {}
+        for step in known.steps:
+            of = cell.steps[step.number].workload if step.number < len(cell.steps) else None
+            if of is not None and not cell.workloads[of].direct:
+                figures.setdefault(of, {}).update({figure.metric: figure.value for figure in step.measurements})
+        for of, measured in figures.items():
+            if (per_gib_s := measured.get(Metric.GENERATOR_PER_GIB)) is not None:
+                moved = measured.get(Metric.WRITTEN, 0.0) + measured.get(Metric.READ_BYTES, 0.0)
+                name, reported = cell.workloads[of].name, measured.get(Metric.MEMORY_REPORTED)
+                load = CachedLoad(cell.index, name, per_gib_s, moved, reported)
+                rows.setdefault((row, of), []).append(load)
+    return list(rows.values())
+
+
+def _dear(state: RunState) -> frozenset[CachedLoad]:
+    """Return the loads that needed above twice their row's median of generator CPU per GiB."""
     left_out = replaced_cells(state)
-    dear = set()
-    for figures in rows.values():
-        middle = median([seconds for index, seconds in figures if index not in left_out] or [0.0])
-        dear |= {index for index, seconds in figures if seconds > DEAR * middle > 0}
+    dear: set[CachedLoad] = set()
+    for row in _rows(state):
+        middle = median([load.per_gib_s for load in row if load.cell not in left_out] or [0.0])
+        dear.update(load for load in row if load.per_gib_s > DEAR * middle > 0)
     return frozenset(dear)
 
 
@@ -109,15 +162,15 @@ def round_to_repeat(state: RunState) -> Disturbed | None:
     is_used_up = ROUNDS_PER_REPEAT * (len(rounds) - planned + 1) > planned
     if is_used_up or any(cell.status not in _ENDED for cell in state.cells):
         return None
-    dear = dear_cells(state)
+    exposed = {load.cell for row in _rows(state) for load in row if load.is_exposed}
+    dear = {load.cell for load in _dear(state)} & exposed
     last = {one.repeat: one.redo for one in rounds}
     for place, one in enumerate(rounds):
         if one.redo < last[one.repeat] or one.redo >= MOST_REPEATS:
             continue
         other = rounds[place - 1 if place else 1]
-        causes = {
-            kind: cells for kind, cells in _causes(one, state.cells).items() if kind not in _causes(other, state.cells)
-        }
+        before = _causes(other, state.cells, exposed)
+        causes = {kind: cells for kind, cells in _causes(one, state.cells, exposed).items() if kind not in before}
         if dear.isdisjoint(one.cells):
             causes.pop(WarningKind.MEMORY_COLD, None)
         if causes:
@@ -126,20 +179,11 @@ def round_to_repeat(state: RunState) -> Disturbed | None:
     return None
 
 
-def _per_gib(cell: Cell, known: CellState) -> list[tuple[int | None, float]]:
-    """Return the generator's CPU seconds per GiB of each load, with the workload's index."""
-    return [
-        (cell.steps[step.number].workload, figure.value)
-        for step in known.steps
-        for figure in step.measurements
-        if figure.metric is Metric.GENERATOR_PER_GIB and step.number < len(cell.steps)
-    ]
-
-
-def _causes(of: Round, cells: Sequence[CellState]) -> dict[WarningKind, list[int]]:
+def _causes(of: Round, cells: Sequence[CellState], exposed: Set[int]) -> dict[WarningKind, list[int]]:
     found: dict[WarningKind, list[int]] = {}
     for index in of.cells:
-        for kind in dict.fromkeys(warning.kind for warning in cells[index].warnings if warning.kind in CAUSES):
+        kinds = [warning.kind for warning in cells[index].warnings if warning.kind in CAUSES]
+        for kind in dict.fromkeys([*kinds, *[WarningKind.MEMORY_COLD] * (index in exposed)]):
             found.setdefault(kind, []).append(index)
     return found
 

@@ -10,9 +10,10 @@ from fsconsole.model.events import Outcome, WarningKind
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import OF_DEVICE, Metric
 from fsconsole.model.plan import ArraySpec, Cell, Plan, Setting, StepKind, Variant, array_aspects
+from fsconsole.model.rounds import CachedLoad, cold_loads
 from fsconsole.model.state import OPEN_STATUSES, CellState, CellStatus, RunState, RunStatus, StepState
 from fsconsole.model.workload import Layout, Workload
-from fsconsole.units import format_bytes_exact
+from fsconsole.units import format_bytes, format_bytes_exact
 
 _WORST_FIRST = ("failed", "errors", "repaired")
 CLEAN = "clean"
@@ -402,6 +403,16 @@ class Noted:
 _REPEATED_HINT = "Its last repetition counts, once it is over; CSV and JSON have the cells that it replaces."
 
 
+_COLD_HINT = "Load with direct = true, or turn free page reporting off: `fsconsole doctor` says how."
+
+
+def _cold_words(load: CachedLoad) -> str:
+    if load.reported_bytes is None:
+        return f"'{load.workload}' needed over twice its row's median of CPU per GiB, and the hypervisor takes free memory back"
+    taken, moved = format_bytes(load.reported_bytes), format_bytes(load.moved_bytes)
+    return f"the hypervisor took {taken} of free memory back before '{load.workload}' had moved {moved}"
+
+
 def warnings_seen(state: RunState) -> tuple[Noted, ...]:
     """Return what the run warned of, each reason once, in the order of WarningKind."""
     cells: dict[tuple[WarningKind, str, str], list[int]] = {}
@@ -409,6 +420,8 @@ def warnings_seen(state: RunState) -> tuple[Noted, ...]:
         reason = f"round {again.repeat} ran again: {again.reason}"
         rounds = [cell.index for cell in state.request.plan.cells if cell.repeat == again.repeat]
         cells[WarningKind.ROUND_REPEATED, reason, _REPEATED_HINT] = rounds
+    for load in cold_loads(state):
+        cells.setdefault((WarningKind.MEMORY_COLD, _cold_words(load), _COLD_HINT), []).append(load.cell)
     for index, raised in ((None, state.warnings), *((cell.index, cell.warnings) for cell in state.cells)):
         for warning in raised:
             listed = cells.setdefault((warning.kind, warning.reason, warning.hint), [])

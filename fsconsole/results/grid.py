@@ -11,7 +11,7 @@ from fsconsole.errors.runs import UnknownColumn
 from fsconsole.model.events import WarningKind
 from fsconsole.model.figures import Measurement, Publication
 from fsconsole.model.metrics import Metric, Unit
-from fsconsole.model.rounds import COLD_HINT, FREE_PAGE_REPORTING, dear_cells, replaced_cells
+from fsconsole.model.rounds import replaced_cells
 from fsconsole.model.state import CellState, CellStatus, RunState
 from fsconsole.model.workload import WorkloadKind
 from fsconsole.results.figures import (
@@ -331,7 +331,6 @@ def build_grid(state: RunState, *, sort_by: Metric = DEFAULT_SORT, publication: 
         reasons = [f"'{names[other]}' came out equal to '{row.name}'" for other in others]
         warnings += [Noted(WarningKind.EQUAL, reason, _HINT, row.indexes) for reason in reasons]
     warnings += _unsafe_sides(rows, state.cells)
-    warnings += _unseen_cold(state)
     for row in rows:
         known = row.figure(DEFAULT_SORT)
         spread = known.spread_percent if known is not None else None
@@ -345,17 +344,6 @@ def sort_grid(grid: Grid, metric: Metric, *, is_reversed: bool = False) -> Grid:
     """Return a grid in another order; rows without a figure are the last either way."""
     rows = _sorted(sorted(grid.rows, key=_grid_place), metric, is_reversed=is_reversed)
     return replace(grid, rows=rows, sorted_by=metric, is_reversed=is_reversed)
-
-
-def _unseen_cold(state: RunState) -> list[Noted]:
-    """Warn of dear loads where memory is taken back and the kernel doesn't count it: no cause is seen, nothing repeated."""
-    if not any((FREE_PAGE_REPORTING, "on") in started.facts for started in state.started):
-        return []
-    cells = tuple(sorted(i for i in dear_cells(state) if state.cells[i].value(Metric.MEMORY_REPORTED) is None))
-    reason = (
-        "a load needed over twice its row's median of generator CPU per GiB, and the hypervisor takes free memory back"
-    )
-    return [Noted(WarningKind.MEMORY_COLD, reason, COLD_HINT, cells)] if cells else []
 
 
 _OWN_FIRST = (Metric.WRITE, Metric.DURABLE, Metric.CPU)

@@ -22,6 +22,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellStatus
 from fsconsole.results.csv import cells_csv
+from fsconsole.results.figures import warnings_seen
 from fsconsole.results.grid import build_grid
 from fsconsole.system.mounts import engine_argv
 from fsconsole.text import GIB, MIB
@@ -37,14 +38,14 @@ schema = 1
 repeats = 6
 equalise = "none"
 variant = [{ type = "ext4" }]
-workload = [{ kind = "create", threads = 2, file_size = "1MiB" }]
+workload = [{ kind = "create", threads = 2, file_size = "32MiB" }]
 after = { check = false, delete = "none" }
 """
 
 
 @pytest.fixture(scope="module")
 def device(tmp_path_factory):
-    with scratch_device(tmp_path_factory.mktemp("rounds"), 64 * MIB) as path:
+    with scratch_device(tmp_path_factory.mktemp("rounds"), 192 * MIB) as path:
         yield path
 
 
@@ -63,7 +64,7 @@ def carried_out(folder, **script):
 
 
 def warned_of(state, kind: WarningKind) -> list[int]:
-    return [cell.index for cell in state.cells if kind in {warning.kind for warning in cell.warnings}]
+    return sorted(cell for noted in warnings_seen(state) if noted.kind is kind for cell in noted.cells)
 
 
 def test_of_six_equal_rounds_the_one_with_cold_memory_is_named_and_repeated_and_both_are_kept(tmp_path, device):

@@ -245,8 +245,9 @@ def _drive(work: CellWork, handle: BuiltInLoad) -> LoadWindow:
     peak = Measurement(Metric.PEAK_DIRTY, work.run.sampler.peak_dirty_bytes())
     # Stalls are those of writers.
     stalls = work.run.sampler.stall_measurements() if result.written_bytes else ()
-    reported = warnings_load.about_memory(work, handle.workload, result)
-    gauged = (peak, *stalls, *reported)
+    reported = work.run.reported.since_last()
+    memory = () if reported is None else (Measurement(Metric.MEMORY_REPORTED, reported),)
+    gauged = (peak, *stalls, *memory)
     around = (dirty_bytes, read_bytes, processes, traffic)
     return LoadWindow(handle, work.step_number, result, begin, end, *around, gauged)
 

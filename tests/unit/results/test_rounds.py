@@ -17,20 +17,31 @@ from fsconsole.model.state import CellState, CellStatus, RunState
 from fsconsole.results.figures import warnings_seen
 from fsconsole.results.grid import build_grid
 from fsconsole.show.progress import cell_head, plain_lines
+from fsconsole.text import GIB
 from tests.unit.results import build
 
 FOREIGN, COLD = WarningKind.FOREIGN_IO, WarningKind.MEMORY_COLD
 
 
-def a_run(warned: dict[int, WarningKind], *, rounds: int = 5, dear: tuple[int, ...] = ()) -> RunState:
-    """Cells 0 and 1 are the first round, 2 and 3 the second, and so on; dear ones need six times their row's CPU."""
+def a_run(
+    warned: dict[int, WarningKind], *, rounds: int = 5, dear: tuple[int, ...] = (), reported: float | None = 0.0
+) -> RunState:
+    """Cells 0 and 1 are the first round, 2 and 3 the second, and so on, on a machine whose memory is taken back.
+
+    Dear ones need six times their row's CPU; where COLD is said, a GiB was reported, else so much.
+    """
     cells = [build.cell(n, (build.EXT4, build.XFS)[n % 2], repeat=n // 2 + 1) for n in range(2 * rounds)]
-    return build.run(cells, [done(n, warned.get(n), is_dear=n in dear) for n in range(2 * rounds)])
+    state = build.run(cells, [done(n, warned.get(n), n in dear, reported) for n in range(2 * rounds)])
+    started = tuple(changed(one, facts=(*one.facts, ("free_page_reporting", "on"))) for one in state.started)
+    return replace(state, started=started)
 
 
-def done(index: int, kind: WarningKind | None = None, *, is_dear: bool = False) -> CellState:
-    warnings = (build.warning(index, kind, "disturbed"),) if kind else ()
-    return build.done(index, warnings=warnings, more={Metric.GENERATOR_PER_GIB: 3.0 if is_dear else 0.5})
+def done(index: int, kind: WarningKind | None = None, is_dear: bool = False, reported: float | None = 0.0) -> CellState:
+    figures = {Metric.GENERATOR_PER_GIB: 3.0 if is_dear else 0.5, Metric.WRITTEN: float(GIB)}
+    reported = float(GIB) if kind is COLD else reported
+    figures |= {} if reported is None else {Metric.MEMORY_REPORTED: reported}
+    warnings = (build.warning(index, kind, "disturbed"),) if kind not in (None, COLD) else ()
+    return build.done(index, warnings=warnings, more=figures)
 
 
 def told(state: RunState, *observations: RoundRepeated | CellStarted) -> RunState:
@@ -125,9 +136,27 @@ def test_cells_of_a_repeated_round_that_do_not_follow_the_runs_own_change_nothin
     assert told(state, followed, CellStarted(10, 1)).current_cell == 10
 
 
-def test_dear_loads_are_called_cold_where_the_hypervisor_takes_memory_and_the_kernel_does_not_count_it() -> None:
-    state = a_run({}, dear=(4,))
-    assert COLD not in {one.kind for one in build_grid(state).warnings}
-    started = tuple(changed(one, facts=(*one.facts, ("free_page_reporting", "on"))) for one in state.started)
-    state = replace(state, started=started)
-    assert [one.cells for one in build_grid(state).warnings if one.kind is COLD] == [(4,)]
+def cold(state: RunState) -> set[int]:
+    return {cell for one in build_grid(state).warnings if one.kind is COLD for cell in one.cells}
+
+
+def test_cold_is_a_dear_load_before_which_memory_was_reported_and_every_one_where_all_of_a_row_had_that() -> None:
+    assert cold(a_run({4: COLD, 6: COLD}, dear=(4, 8))) == {4}
+    assert cold(a_run(dict.fromkeys(range(0, 10, 2), COLD))) == {0, 2, 4, 6, 8}
+    assert round_to_repeat(a_run(dict.fromkeys(range(0, 10, 2), COLD), dear=(4,))) is None
+    assert cold(a_run({}, reported=0.09 * GIB, dear=(4,))) == set(), "under a tenth of what was moved"
+
+
+def test_dear_loads_are_called_cold_where_the_kernel_does_not_count_and_no_round_is_repeated_for_it() -> None:
+    state = a_run({}, dear=(4,), reported=None)
+    assert (cold(state), round_to_repeat(state)) == ({4}, None)
+    started = build.run([], []).started
+    assert cold(replace(state, started=started)) == set(), "no hypervisor takes memory"
+
+
+def test_loads_past_the_page_cache_are_never_cold() -> None:
+    state = a_run({4: COLD}, dear=(4,))
+    loads = (changed(build.LARGE_FILES, direct=True),)
+    cells = tuple(changed(cell, workloads=loads) for cell in state.request.plan.cells)
+    state = replace(state, request=changed(state.request, plan=changed(state.request.plan, cells=cells)))
+    assert (cold(state), round_to_repeat(state)) == (set(), None)
