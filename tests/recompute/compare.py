@@ -28,6 +28,13 @@ LATENCY = re.compile(
 )
 BOUNDED = ("stalls", "peak_dirty")
 """Theirs are two samples a second; the true figure has bounds."""
+ROUGH = {
+    "check_rss": (0.10, 2.0**19),
+    "check_empty_rss": (0.10, 2.0**19),
+    "memory_reported": (0.10, 2.0**26),
+    "foreign_io": (0.25, 2.0**25),
+}
+"""Share and least by which they may differ: of others, who do much between two of our samples."""
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
@@ -60,8 +67,8 @@ def allowed(name: str, true: float, span_s: float) -> float:
         share, least = 0.10, 100 * ticks
     elif name.endswith("per_gib"):
         share = max(0.10, 2 * ticks)
-    elif name.endswith("_rss") or name == "memory_reported":
-        share, least = 0.10, 2.0**19 if name.endswith("_rss") else 2.0**26
+    elif name in ROUGH:
+        share, least = ROUGH[name]
     elif name.startswith(("device_", "write_amp")):
         # What the loop device's own threads do at the very begin and end may stand on the other side of the instant.
         share, least = 0.01, 2

@@ -20,6 +20,7 @@ DATA = {
 READ = ("read", "readv", "pread64", "preadv", "preadv2")
 STREAMED = ("pwrite64", "pwritev", "pwritev2", "pread64", "preadv", "preadv2")
 SYNCS = ("fsync", "fdatasync")
+LOADS = ("workload", "drain")
 _SWAPPED = 2
 """MM_SWAPENTS (include/linux/mm_types_task.h): the one kind of page that is not resident."""
 _AT_EMPTY_PATH = 0x1000
@@ -79,6 +80,7 @@ class Programs:
                 self.calls[event.thread].append(Call(name, entry.ns, event.ns, entry.fields, result))
         (self.engine,) = {self._owner(pid) for pid, all_of in self.executed.items() if _is(all_of, "bwrap")}
         self.engine_threads = frozenset(self._threads(self.engine))
+        self.viewer_threads = frozenset(self._threads(events[0].thread))
 
     def _owner(self, pid: int) -> int:
         pid = self.parent[pid][0]
@@ -118,8 +120,9 @@ def _is(executed: list[tuple[int, str]], *names: str) -> bool:
 
 
 def span_of(step: Json) -> tuple[int, int]:
+    """Return when a step began, and when the next one did, or it ended where it is the last."""
     begin = step["started_monotonic_ns"]
-    return begin, begin + round(step["elapsed_s"] * 1e9)
+    return begin, step.get("until_ns", begin + round(step["elapsed_s"] * 1e9))
 
 
 class Cpu:
@@ -278,20 +281,23 @@ class Recomputed:
         self.issued = [event for event in run.machine if event.name == "block_rq_issue"]
         self.cpus = os.cpu_count() or 1
         self._reported = 0
+        for cell in run.export["cells"]:
+            for step, following in pairwise(cell["steps"]):
+                step["until_ns"] = following["started_monotonic_ns"]
 
     def device(self, begin_ns: int, end_ns: int) -> dict[str, int]:
         """Return what the device was asked for and has done between two instants."""
-        done = {"reads": 0, "read_bytes": 0, "writes": 0, "write_bytes": 0, "flushes": 0}
+        done = {"reads": 0, "read_bytes": 0, "writes": 0, "write_bytes": 0, "flushes": 0, "discarded": 0}
         for event in self.requests:
             if begin_ns <= event.ns <= end_ns:
                 sectors, flags = int(event.fields[1]), str(event.fields[3])
-                # WRITE_ZEROES (N) counts as a write, also where the device refuses it and zeros are written instead.
+                # WRITE_ZEROES (N) counts as a write, also where the device refuses it and zeros are written instead; so does a
+                # flush that was asked for by a write of nothing. Requests with a flush and data end twice, at last with no data.
                 kind = {"F": "flushe", "R": "read", "W": "write", "N": "write"}.get(flags[:1], "")
-                if flags[:1] in "FRWN" and (sectors or kind == "flushe"):
-                    name = kind
-                    done[f"{name}s"] += 1
-                    if sectors:
-                        done[f"{name}_bytes"] += 512 * sectors
+                if kind and (sectors or kind == "flushe" or not int(event.fields[0])):
+                    done[f"{kind}s"] += 1
+                if sectors and kind:
+                    done[f"{kind}_bytes"] += 512 * sectors
         return done
 
     def command(self, step: Json, number: int = 0) -> tuple[int, int, float]:
@@ -356,16 +362,16 @@ class Recomputed:
                 over = {f"over_{s}_s": sum(ns > s * 1e9 for ns in one.inner_ns) for s in (2, 10)}
                 figures |= {name: Figure(100 * slow / counted[kind]) for name, slow in over.items()}
         end_ns = end_ns or load.last_ns
-        return figures | self._cpu(load, end_ns, written + read) | self._device(load, end_ns, written)
+        return figures | self._cpu(load, end_ns, written + read) | self._device(step, load, end_ns, written)
 
     def _cpu(self, load: Load, end_ns: int, moved: int) -> dict[str, Figure]:
         """Return who used the CPUs between the release of the writers and the end of the drain."""
         span = (load.begin_ns, end_ns)
         all_s = (end_ns - load.begin_ns) / 1e9 * self.cpus
         by = {
-            "cpu_by_generator": self.cpu.sum(load.tree, *span),
+            "cpu_by_generator": self.cpu.sum(load.workers, *span),
             "cpu_by_kernel": self.cpu.sum(self.run.kernel_threads, *span),
-            "observer": self.cpu.sum(self.programs.engine_threads, *span),
+            "observer": self.cpu.sum(self.programs.engine_threads | self.programs.viewer_threads, *span),
         }
         by["cpu_by_others"] = self.cpu.sum(self.cpu.of, *span) - sum(by.values())
         figures = {name: Figure(100 * used_s / all_s) for name, used_s in by.items()}
@@ -382,17 +388,24 @@ class Recomputed:
         figures["peak_dirty"] = Figure(*self.run.gauge.dirty(load.begin_ns, load.last_ns))
         return figures
 
-    def _device(self, load: Load, end_ns: int, written: int) -> dict[str, Figure]:
-        asked = self.device(load.begin_ns, end_ns)
-        figures = {f"device_{name}": Figure(asked[name]) for name in ("reads", "writes", "flushes")}
-        figures |= {"device_read": Figure(asked["read_bytes"]), "device_written": Figure(asked["write_bytes"])}
+    def _device(self, step: Json, load: Load, end_ns: int, written: int) -> dict[str, Figure]:
+        figures = self._traffic(load.begin_ns, end_ns)
+        foreign = self.run.gauge.foreign(load.begin_ns, end_ns)
+        if ": create " in step["title"] and written >= 2**20 * sum(one.files for one in load.writers):
+            foreign += figures["device_read"].value
+        figures["foreign_io"] = Figure(foreign)
         if written:
-            figures["write_amplification"] = Figure(asked["write_bytes"] / written)
+            figures["write_amplification"] = Figure(figures["device_written"].value / written)
         wrote = [load.begin_ns, *(e.ns for e in self.requests if load.begin_ns <= e.ns <= load.last_ns), load.last_ns]
         pauses = [(after - before) / 1e9 for before, after in pairwise(wrote)]
         # Stalls are told in intervals of half a second, the first from the load's start: at most what the device was still for.
         figures["stalls"] = Figure(0.0, pauses[0] + sum(pause for pause in pauses[1:] if pause > 0.5))
         return figures
+
+    def _traffic(self, begin_ns: int, end_ns: int) -> dict[str, Figure]:
+        asked = self.device(begin_ns, end_ns)
+        figures = {f"device_{name}": Figure(asked[name]) for name in ("reads", "writes", "flushes", "discarded")}
+        return figures | {"device_read": Figure(asked["read_bytes"]), "device_written": Figure(asked["write_bytes"])}
 
     def raw(self, step: Json) -> dict[str, Figure]:
         """Return the figures of streams on the device itself, by the names that the step has them by."""
@@ -466,6 +479,8 @@ class Recomputed:
                 unmounted = self.command(step)[1]
                 flushed = self.programs.engine_calls(SYNCS, unmounted, span_of(step)[1])
                 figures["delete_durable"] = Figure((flushed[0].end_ns - deleting) / 1e9)
+            if kind not in LOADS:
+                figures |= self._traffic(*span_of(step))
             yield step, figures
 
     def _seen(self, cell: Json) -> Seen | None:
