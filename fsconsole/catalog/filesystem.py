@@ -221,6 +221,8 @@ class CommandTemplates(Wire, frozen=True, eq=False):
     tune: tuple[str, ...] = ()
     recover: tuple[str, ...] = ()
     """What replays the journal of the unmounted device, where that is another program than the mount."""
+    repair: tuple[str, ...] = ()
+    """What an administrator runs where that gives up (exit code 4, man 8 fsck)."""
     check: tuple[str, ...] = ()
     """The forced full check of the unmounted device; empty where none exists (Filesystem.check_note)."""
 
@@ -250,6 +252,8 @@ class Filesystem(Wire, frozen=True, eq=False):
     """Whole words that mean another whole word: "nobarrier" for "barrier=0"."""
     no_shutdown: str = ""
     """Why a shutdown (FS_IOC_SHUTDOWN) shows nothing of a power loss on it; empty: it does."""
+    mount_replays: bool = True
+    """Whether its mount recovers it after a power loss; else only the recover command does."""
     look_words: str = ""
     """Mount options beside ro with which nothing is replayed, to look at what is on it."""
     since: str = ""

@@ -6,7 +6,7 @@ Mounts, processes and locks of a killed engine vanish with its namespaces.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
@@ -22,9 +22,13 @@ from fsconsole.journal.folder import RunFolder, require_own
 from fsconsole.journal.past import read_journal, read_state
 from fsconsole.journal.store import is_alive, list_runs
 from fsconsole.journal.writer import record_all
+from fsconsole.model.command import Command, Executor
 from fsconsole.model.events import Observation, RunInterrupted, SettingReturned, SettingTaken
 from fsconsole.model.state import OPEN_STATUSES, HeldSetting, RunState, RunStatus
-from fsconsole.system.files import boot_id
+from fsconsole.plan.expand import cell_uuid
+from fsconsole.plan.steps import crash_name, remove_command, resume_command
+from fsconsole.system.block import mapped_as
+from fsconsole.system.files import boot_id, read_text_or
 from fsconsole.system.locks import FileLock
 from fsconsole.system.mounts import engine_argv
 from fsconsole.system.processes import waiting_below
@@ -115,6 +119,27 @@ def _restore(held: HeldSetting, kernel: Kernel, others: frozenset[str]) -> Lefto
         return Leftover(taken, give_back(held, kernel))
 
 
+_DM_TIMEOUT_S = 60.0
+
+
+def remove_mapped(state: RunState, executor: Executor) -> Iterator[str]:
+    """Remove what a killed engine left of device-mapper over its targets, and yield a clause for each device.
+
+    It is known by its name and UUID, which hold the run's and the cell's; what it held stays on the target.
+    """
+    for cell in state.cells:
+        uuid = cell_uuid(state.request.run_id, cell.index)
+        name = crash_name(uuid)
+        disk = mapped_as(name) if cell.attempt else ""
+        if not disk or read_text_or(f"/sys/block/{disk}/dm/uuid", "") != name:
+            continue
+        # A device that was suspended keeps its mount, and the mount's processes, for ever.
+        executor.run(Command(resume_command(uuid), timeout_s=_DM_TIMEOUT_S))
+        removed = executor.run(Command(remove_command(uuid), timeout_s=_DM_TIMEOUT_S))
+        why = "" if removed.exit_code == 0 else f" could not be removed: {removed.err.strip()}"
+        yield f"/dev/mapper/{name}{why or ' is removed'}"
+
+
 _STARTER = engine_argv(())[0]
 """unshare: the engine's parent process, which waits for it."""
 
@@ -170,6 +195,7 @@ def _clean_locked(folder: RunFolder, name: str) -> tuple[Cleaned, ...]:
     state = read_journal(folder)
     if os.path.lexists(folder.control):
         os.unlink(folder.control)
+    mapped = tuple(remove_mapped(state, RealExecutor()))
     context = GateContext(RealExecutor(), os.path.dirname(folder.path), load_catalog().marks)
     makes_arrays = any(cell.array for cell in state.request.plan.cells)
     members = {target.path: target.identity.size_bytes for target in state.request.targets if makes_arrays}
@@ -177,7 +203,7 @@ def _clean_locked(folder: RunFolder, name: str) -> tuple[Cleaned, ...]:
     leftovers = give_back_leftovers(state, silent=silent)
     arrays = left_in_words(state, context, silent.keys() & members.keys())
     told: list[Observation] = [leftover.returned for leftover in leftovers if not leftover.busy]
-    said = [*in_words(leftovers), *arrays, *_remains(folder)]
+    said = [*in_words(leftovers), *mapped, *arrays, *_remains(folder)]
     has_died = state.status in (RunStatus.RUNNING, RunStatus.PAUSED)
     if has_died:
         words, where = last_word.read(folder), "between cells"

@@ -41,23 +41,27 @@ _NO_COMPRESSION = frozenset({"no", "none"})
 
 
 def about_crash(work: CellWork) -> None:
-    """Warn of a cell whose plan asks for a crash that can't be tested on its filesystem, or only in part."""
-    cell = work.cell
-    objection = crash_objection(cell, filesystem_of(cell, load_catalog()))
-    if objection == "no":
+    """Warn of a cell whose plan asks for a crash that is not tested, or only in part."""
+    if not work.cell.after.crash:
         return
-    if objection:
-        work.warn(
-            WarningKind.POWER_LOSS,
-            f"no crash was tested on {cell.variant.filesystem}: {objection}",
-            "Cut the power of a test machine, or test it behind dm-flakey or dm-log-writes.",
-        )
+    if not any(step.kind is StepKind.CRASH_LOAD for step in work.cell.steps):
+        no_crash(work, "dm-flakey is not used on an array")
     elif "nobarrier" in work.features:
         work.warn(
             WarningKind.POWER_LOSS,
-            "power loss not tested: barriers are off, and a shutdown of the filesystem leaves the drive's cache as it is",
+            "power loss not tested: barriers are off, and the strike leaves the drive's cache as it is",
             "Turn barriers on, unless the drives' caches are battery-backed or write-through.",
         )
+
+
+def no_crash(work: CellWork, why: str) -> None:
+    """Warn of a cell that has no crash because dm-flakey is not to be had, for that reason."""
+    objection = crash_objection(work.cell, filesystem_of(work.cell, load_catalog()))
+    work.warn(
+        WarningKind.POWER_LOSS,
+        f"no crash was tested on {work.cell.variant.filesystem}: {objection}, and {why}",
+        "Use a kernel that has device-mapper with dm-flakey, and the package dmsetup; or cut a test machine's power.",
+    )
 
 
 def about_load(work: CellWork, workload: Workload, result: LoadResult) -> None:

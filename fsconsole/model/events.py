@@ -52,6 +52,8 @@ class WarningKind(str, Enum):
     NOT_COUNTED = "not-counted"
     NOT_IN_EFFECT = "not-in-effect"
     LOST_DATA = "lost-data"
+    GAVE_UP = "gave-up"
+    """A recovery that a boot does by itself needs an administrator."""
     POWER_LOSS = "power-loss"
     """What a shutdown of the filesystem can't tell of a power loss."""
     FRESH_FLASH = "fresh-flash"

@@ -117,7 +117,7 @@ class Metric(str, Enum):
     RECOVER = ("recover", "recover", Unit.SECONDS,
         "real time of the mount that replays the journal after a shutdown in the middle of a load, caches cold")
     RECOVER_FSCK = ("recover_fsck", "recover e2fsck", Unit.SECONDS,
-        "real time of e2fsck -p after a second shutdown like the first; ext3 and ext4")
+        "real time of e2fsck -p, and of e2fsck -f -y where that gives up, after another strike like the first")
     LOST_SYNCED = ("lost_synced", "lost", Unit.COUNT,
         "files whose fsync had returned before a shutdown, and that were missing or wrong after it: must be 0")
     SYNCED = "synced", "synced", Unit.COUNT, "files whose fsync had returned before a shutdown"

@@ -266,7 +266,7 @@ def _reasons(cell: Cell, site: Site, plan_file: PlanFile, filesystem: Filesystem
         yield from raw_reasons(site.target, cell.workloads)
         return
     size_bytes, wanted_bytes = site.target.size_bytes, written_bytes(cell.workloads)
-    wanted_bytes += 0 if crash_objection(cell, filesystem) else crash_load(size_bytes).total_bytes
+    wanted_bytes += crash_load(size_bytes).total_bytes if cell.after.crash else 0
     has = f"{site.target.path} has {units.format_bytes(size_bytes)}"
     if 0 < size_bytes < filesystem.min_bytes:
         yield f"{filesystem.name} needs at least {units.format_bytes(filesystem.min_bytes)}, {has}"
@@ -314,10 +314,13 @@ def _notes(
 
 
 def _crash_notes(cells: Sequence[Cell], catalog: Catalog) -> tuple[str, ...]:
-    said = {
-        cell.variant.label: crash_objection(cell, filesystem_of(cell, catalog)) for cell in cells if cell.after.crash
-    }
-    return tuple(f"{label}: no crash is tested: {why}" for label, why in said.items() if why not in ("", "no"))
+    notes = {}
+    for cell in cells:
+        filesystem = filesystem_of(cell, catalog)
+        why = crash_objection(cell, filesystem) if cell.after.crash and filesystem is not None else ""
+        instead = "needs dm-flakey" if any(step.kind is StepKind.CRASH_LOAD for step in cell.steps) else "is not tested"
+        notes[cell.variant.label] = f"{cell.variant.label}: a crash {instead}: {why}" if why else ""
+    return tuple(filter(None, notes.values()))
 
 
 def filesystem_of(cell: Cell, catalog: Catalog) -> Filesystem | None:

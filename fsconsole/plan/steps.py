@@ -28,7 +28,7 @@ from fsconsole.model.workload import (
 from fsconsole.plan.arrays import ARRAY_NAME, ARRAY_PATH, Site, resyncs
 from fsconsole.plan.planfile import TargetSpec, unsized, written_bytes
 from fsconsole.plan.settings import own_values, writes_of
-from fsconsole.text import GIB, KIB, MIB
+from fsconsole.text import GIB, KIB, MIB, SECTOR_BYTES
 from fsconsole.units import format_bytes_exact
 
 MOUNT_POINT = "/run/fsconsole/mnt"
@@ -331,8 +331,8 @@ def _filesystem_life(cell: Cell, target: TargetSpec, filesystem: Filesystem) -> 
     yield Step(StepKind.UNMOUNT, f"unmount {device}", (unmount,))
     if cell.after.check and check:
         yield Step(StepKind.CHECK, f"check {filesystem.name} in full", (check,))
-    if not crash_objection(cell, filesystem):
-        yield from _crashes(target, filesystem, mount, unmount, check if cell.after.check else ())
+    if cell.after.crash:
+        yield from _crashes(cell, target, filesystem, check if cell.after.check else ())
     if cell.after.delete is not DeleteWith.NONE:
         changes, undo = f"mounts {device}", " ".join(unmount)
         yield Step(StepKind.COLD_MOUNT, "drop all caches, then mount", (mount,), changes, undo)
@@ -357,32 +357,86 @@ def crash_load(size_bytes: int) -> Workload:
     return Workload("strike", WorkloadKind.CREATE, _CRASH_WRITERS, files, _CRASH_FILE_BYTES, 4 * KIB, per_thread)
 
 
+_NO_JOURNAL = "without a journal what is in memory is written at the unmount"
+
+
 def crash_objection(cell: Cell, filesystem: Filesystem | None) -> str:
-    """Return why a cell has no crash: empty where it has one, "no" where the plan asks for none, else in words."""
-    if not cell.after.crash or filesystem is None:
-        return "no"
-    if "^has_journal" in ",".join(cell.variant.mkfs_words).split(","):
-        return "without a journal what is in memory is written at the unmount"
-    return filesystem.no_shutdown
+    """Return why a shutdown shows nothing of a power loss on a cell's filesystem: in words; empty where it does."""
+    if filesystem is None:
+        return "there is no filesystem"
+    return _NO_JOURNAL if _lacks_journal(cell) else filesystem.no_shutdown
 
 
-def _crashes(target: TargetSpec, filesystem: Filesystem, mount: Argv, unmount: Argv, check: Argv) -> Iterator[Step]:
-    """Yield a load that is struck, the recovery and the comparison; once more for a recovery by another program.
+def _lacks_journal(cell: Cell) -> bool:
+    return "^has_journal" in ",".join(cell.variant.mkfs_words).split(",")
 
-    A second strike of the same load, since the mount has replayed the first one's journal, and a copy of the device to
-    recover twice from needs another device.
+
+def crash_device(cell: Cell) -> str:
+    """Return the path of the device-mapper device through which a load is struck: of this run and cell alone."""
+    return f"/dev/mapper/{crash_name(cell.uuid)}"
+
+
+def crash_name(uuid: str) -> str:
+    """Return the name and UUID of a cell's device-mapper device."""
+    return f"fsconsole-{uuid}"
+
+
+def _flakey(cell: Cell, target: TargetSpec) -> tuple[tuple[Argv, ...], tuple[Argv, ...]]:
+    """Return the commands that put dm-flakey over a target, and those with which it drops all writes from then on.
+
+    Up or down for an hour from its start (Documentation/admin-guide/device-mapper/dm-flakey.rst). Without --nolockfs a
+    suspend writes out the filesystem.
+    """
+    name, table = crash_name(cell.uuid), f"0 {target.size_bytes // SECTOR_BYTES} flakey {target.path} 0"
+    create = ("dmsetup", "create", name, "--uuid", name, "--table", f"{table} 3600 0")
+    drop = ("dmsetup", "load", name, "--table", f"{table} 0 3600 1 drop_writes")
+    # Where udevd doesn't run, nobody else makes its node.
+    return (create, ("dmsetup", "mknodes", name)), (
+        ("dmsetup", "suspend", "--nolockfs", name),
+        drop,
+        resume_command(cell.uuid),
+    )
+
+
+def resume_command(uuid: str) -> Argv:
+    """Return the command that has a cell's device-mapper device go on, with the table that was loaded last."""
+    return ("dmsetup", "resume", crash_name(uuid))
+
+
+def remove_command(uuid: str) -> Argv:
+    """Return the command that removes a cell's device-mapper device; what it held stays on the target."""
+    return ("dmsetup", "remove", "--retry", crash_name(uuid))
+
+
+def _crashes(cell: Cell, target: TargetSpec, filesystem: Filesystem, check: Argv) -> Iterator[Step]:
+    """Yield a load that is struck, the recovery and the comparison, for each way of recovery.
+
+    Each has a strike of its own, since the first recovery replays the journal, and a copy of the device to recover twice
+    from needs another device.
     """
     device, load = target.path, crash_load(target.size_bytes)
-    recover = words.filled(filesystem.commands.recover, device=device)
+    mount = words.mount_command(filesystem, cell.variant, device, MOUNT_POINT)
+    unmount = words.filled(filesystem.commands.unmount, mount_point=MOUNT_POINT)
     size = units.format_bytes_exact(load.file_size_bytes)
-    title = (
-        f"{load.threads} writers of {load.files} files of {size}, every other one synced: shut down halfway, no flush"
-    )
-    for replay in ((), recover) if recover else ((),):
+    title = f"{load.threads} writers of {load.files} files of {size}, every other one synced; halfway "
+    if crash_objection(cell, filesystem):
+        if cell.array is not None or not target.size_bytes:
+            return
+        before, strike = _flakey(cell, target)
+        through = words.mount_command(filesystem, cell.variant, crash_device(cell), MOUNT_POINT)
+        argvs = (*before, through, *strike, unmount, remove_command(cell.uuid))
+        title += "dm-flakey drops all writes (where this kernel has it)"
+    else:
+        argvs, title = (mount, unmount), f"{title}shut down without a flush"
+    recover = words.filled(filesystem.commands.recover, device=device)
+    repair = words.filled(filesystem.commands.repair, device=device)
+    replays = filesystem.mount_replays and not _lacks_journal(cell)
+    for replay in (*([()] if replays else []), *([recover] if recover else [])):
         changes, undo = f"mounts {device}, writes below {CRASH_TREE}", " ".join(unmount)
-        yield Step(StepKind.CRASH_LOAD, title, (mount, unmount), changes, undo)
-        how = f"recover by {' '.join(replay[:2])}, then mount" if replay else "recover by mount"
-        commands = (replay, mount) if replay else (mount,)
+        yield Step(StepKind.CRASH_LOAD, title, argvs, changes, undo)
+        or_by_hand = f" (where that gives up, by {' '.join(repair[:-1])})" if repair else ""
+        how = f"recover by {' '.join(replay[:-1])}{or_by_hand}, then mount" if replay else "recover by mount"
+        commands = (*filter(None, (replay, repair)), mount) if replay else (mount,)
         yield Step(StepKind.RECOVER, f"drop all caches, then {how}", commands, f"mounts {device}", undo)
         checked = ", unmount, check in full" if check else ", unmount"
         commands = (unmount, check) if check else (unmount,)

@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntFlag
+from glob import glob
 from typing import NamedTuple
 
 from fsconsole.errors.runs import KernelLacks
-from fsconsole.system.files import Closing, opened, read_int_or
+from fsconsole.system.files import Closing, opened, read_int_or, read_text_or
 
 _BLKROSET = 0x125D
 _BLKROGET = 0x125E
@@ -334,6 +335,12 @@ def _configure(fd: int, backing: int, info: bytes) -> None:
         # EINVAL: the filesystem below refuses it.
         with suppress(OSError):
             fcntl.ioctl(fd, _LOOP_SET_DIRECT_IO, 1)
+
+
+def mapped_as(name: str) -> str:
+    """Return the kernel's name ("dm-0") of the device-mapper device of that name; empty where there is none."""
+    found = (path for path in glob("/sys/block/dm-*") if read_text_or(f"{path}/dm/name", "") == name)
+    return os.path.basename(next(found, ""))
 
 
 _libc = ctypes.CDLL(None, use_errno=True)

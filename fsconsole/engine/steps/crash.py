@@ -8,15 +8,25 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 
 from fsconsole.engine.steps import life
+from fsconsole.engine.warnings_load import no_crash
 from fsconsole.engine.work import CellWork, Interrupted, StepFailed, StepResult, failure_words
+from fsconsole.errors.runs import ToolMissing
 from fsconsole.inspect.checks import CheckVerdict
 from fsconsole.model.events import WarningKind
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Step
-from fsconsole.plan.steps import CRASH_TREE, crash_load
-from fsconsole.system.block import device_size_bytes, drop_caches, forget_cached, open_exclusive, shut_down, syncfs
-from fsconsole.system.files import opened
+from fsconsole.plan.steps import CRASH_TREE, crash_device, crash_load, crash_name, remove_command, resume_command
+from fsconsole.system.block import (
+    device_size_bytes,
+    drop_caches,
+    forget_cached,
+    mapped_as,
+    open_exclusive,
+    shut_down,
+    syncfs,
+)
+from fsconsole.system.files import opened, read_text
 from fsconsole.workloads.builtin import BuiltInLoad, prepare_load
 from fsconsole.workloads.stamps import ORIGIN_BYTES, Found, Struck, find, syncs_of
 from fsconsole.workloads.tree import DIRECTORY_FLAGS, RemovalStopped, remove_tree
@@ -33,18 +43,42 @@ _RELEASE_LIMIT_S = 30.0
 
 
 def strike(work: CellWork, step: Step) -> StepResult:
-    """Mount, write files, and shut the filesystem down when half of the syncs have returned; unmount what is left."""
-    mount_argv, unmount_argv = step.commands
-    life.mount(work, mount_argv)
+    """Mount, write files, and strike the filesystem when half of the syncs have returned; unmount what is left.
+
+    Where a step has commands of dmsetup, writes are dropped below the filesystem instead of shutting it down.
+    """
+    work.struck = None
+    argvs = iter(step.commands)
+    device = work.cell.target
+    if is_mapped := step.commands[0][0] == "dmsetup":
+        if why := _map(work, next(argvs), next(argvs)):
+            no_crash(work, f"dm-flakey is not to be had: {why}")
+            return StepResult(reason=why)
+        device = crash_device(work.cell)
+    life.mount(work, next(argvs), device)
+    said_before = len(work.kernel_log.lines())
+    *drops, unmount_argv = [argv for argv in argvs if argv != remove_command(work.cell.uuid)]
+    work.struck = _struck(work, tuple(drops))
+    work.command(unmount_argv)
+    work.mounted_device = None
+    if is_mapped:
+        _unmap(work)
+    # Messages of a strike are its own doing, and no fault of the device.
+    work.expected_log.append(slice(said_before, len(work.kernel_log.lines())))
+    _await_release(work)
+    return StepResult()
+
+
+def _struck(work: CellWork, drops: tuple[tuple[str, ...], ...]) -> Struck:
+    """Return the load on the mounted filesystem, when its writers have ended."""
     with opened(work.cell.target) as device:
         load = crash_load(device_size_bytes(device))
-    said_before = len(work.kernel_log.lines())
+    origin = os.urandom(ORIGIN_BYTES)
     with ExitStack() as stack:
         root = life.open_mount(work)
         stack.callback(os.close, root)
         with suppress(FileExistsError):
             os.mkdir(TREE_NAME, 0o755, dir_fd=root)
-        origin = os.urandom(ORIGIN_BYTES)
         handle = prepare_load(
             load,
             tree=CRASH_TREE,
@@ -53,19 +87,15 @@ def strike(work: CellWork, step: Step) -> StepResult:
             origin=origin,
         )
         stack.callback(handle.kill)
-        syncs = _strike_halfway(work, handle, root)
+        syncs = _strike_halfway(work, handle, root, drops)
         result = handle.wait()
         work.keep(work.step_number, handle.end())
-    work.struck = Struck(origin, result.directory, load, syncs, result.threads)
-    work.command(unmount_argv)
-    work.mounted_device = None
-    # Messages of a shutdown are its own doing, and no fault of the device.
-    work.expected_log.append(slice(said_before, len(work.kernel_log.lines())))
-    _await_release(work)
-    return StepResult()
+    return Struck(origin, result.directory, load, syncs, result.threads)
 
 
-def _strike_halfway(work: CellWork, handle: BuiltInLoad, root: int) -> tuple[int, ...]:
+def _strike_halfway(
+    work: CellWork, handle: BuiltInLoad, root: int, drops: tuple[tuple[str, ...], ...]
+) -> tuple[int, ...]:
     """Return the syncs of each writer that had returned before the strike."""
     handle.wait_ready()
     # The directories must outlive the strike: only files are the load's own.
@@ -78,10 +108,46 @@ def _strike_halfway(work: CellWork, handle: BuiltInLoad, root: int) -> tuple[int
             raise Interrupted
         if handle.finished(_POLL_S):
             raise StepFailed(f"the load ended before the strike: {handle.wait().failures or 'it was too short'}")
-    shut_down(root)
-    # What the writers do now fails (EIO); one that waits for nothing ends too.
+    if drops:
+        # Between suspend and resume all that is written waits, an unmount too: the release must resume it before.
+        work.stack.callback(_with_mapped, work, resume_command(work.cell.uuid))
+        for argv in drops:
+            work.command(argv)
+    else:
+        shut_down(root)
+    # What the writers do now fails (EIO), or is dropped.
     handle.page.request_stop()
     return syncs
+
+
+def _map(work: CellWork, argv: tuple[str, ...], mknodes: tuple[str, ...]) -> str:
+    """Put dm-flakey over the target, to be removed by the release; return why that can't be had, empty where it is there."""
+    if why := work.run.prover.absence(work.cell.target):
+        raise StepFailed(f"{work.cell.target} {why}")
+    work.stack.callback(_unmap, work)
+    try:
+        result = work.command(argv, accept_failure=True)
+    except ToolMissing as error:
+        return str(error)
+    if result.exit_code != 0:
+        return (
+            failure_words(result) if "device-mapper" in read_text("/proc/misc") else "this kernel has no device-mapper"
+        )
+    work.command(mknodes)
+    below = os.listdir(f"/sys/block/{mapped_as(crash_name(work.cell.uuid))}/slaves")
+    if below != [os.path.basename(os.path.realpath(work.cell.target))]:
+        raise StepFailed(f"{crash_device(work.cell)} is over {', '.join(below)}, not over {work.cell.target}")
+    return ""
+
+
+def _unmap(work: CellWork) -> None:
+    _with_mapped(work, remove_command(work.cell.uuid))
+
+
+def _with_mapped(work: CellWork, argv: tuple[str, ...]) -> None:
+    """Run a command about the cell's device-mapper device, if that is there, however the cell ends."""
+    if mapped_as(crash_name(work.cell.uuid)):
+        work.release_command(argv)
 
 
 def _await_release(work: CellWork) -> None:
@@ -100,28 +166,44 @@ def _await_release(work: CellWork) -> None:
         time.sleep(0.01)
 
 
+_GAVE_UP = 4
+"""Errors were left (man 8 fsck, EXIT STATUS)."""
+
+
 def recover(work: CellWork, step: Step) -> StepResult:
-    """Recover from cold caches, by the mount or by a program before it, whichever the step's first command is; timed."""
-    *replays, mount_argv = step.commands
+    """Recover from cold caches, by the mount or by a program before it, whichever the step's first command is; timed.
+
+    A second program repairs what the first one leaves to an administrator.
+    """
+    if work.struck is None:
+        return StepResult(reason="nothing was struck")
+    *programs, mount_argv = step.commands
     os.sync()
     drop_caches()
     forget_cached(work.cell.target)
-    elapsed_s, metric = 0.0, Metric.RECOVER
-    for argv in replays:
+    elapsed_s, exit_code = 0.0, _GAVE_UP
+    for argv in programs:
+        if exit_code != _GAVE_UP:
+            break
         result = work.command(argv, accept_failure=True)
-        # 1: it has corrected something, which a replay may need (man 8 e2fsck, EXIT CODE).
-        if result.exit_code not in (0, 1):
+        elapsed_s, exit_code = elapsed_s + result.usage.elapsed_s, result.exit_code
+        # 1: it has corrected something, which a recovery may need.
+        if exit_code not in (0, 1, _GAVE_UP) or (exit_code == _GAVE_UP and argv == programs[-1]):
             raise StepFailed(failure_words(result))
-        elapsed_s, metric = result.usage.elapsed_s, Metric.RECOVER_FSCK
+        if exit_code == _GAVE_UP:
+            hand, tried = (" ".join(words[:-1]) for words in (programs[-1], argv))
+            reason = f"{tried} could not recover it, as a boot would try; {hand} did"
+            work.warn(WarningKind.GAVE_UP, reason, "Such a box stops in its boot and waits for an administrator.")
     mount_s = life.mount(work, mount_argv)
-    return StepResult((Measurement(metric, elapsed_s if replays else mount_s),))
+    figure = Measurement(Metric.RECOVER_FSCK, elapsed_s) if programs else Measurement(Metric.RECOVER, mount_s)
+    return StepResult((figure,))
 
 
 def verify(work: CellWork, step: Step) -> StepResult:
     """Count what is lost, remove the load's files, unmount, and check in full where the step says so."""
     unmount_argv, *checks = step.commands
     if work.struck is None:
-        raise StepFailed("there was no strike before it")
+        return StepResult(reason="nothing was struck")
     root = life.open_mount(work)
     try:
         tree = os.open(TREE_NAME, DIRECTORY_FLAGS, dir_fd=root)

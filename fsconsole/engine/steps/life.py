@@ -153,8 +153,11 @@ def open_mount(work: CellWork) -> int:
     return descriptor
 
 
-def mount(work: CellWork, argv: tuple[str, ...]) -> float:
-    """Mount the cell's filesystem, to be unmounted by the release, and return the seconds it took. Raises StepFailed."""
+def mount(work: CellWork, argv: tuple[str, ...], device: str = "") -> float:
+    """Mount the cell's filesystem, to be unmounted by the release, and return the seconds it took. Raises StepFailed.
+
+    device is what it is mounted from, the cell's target by default.
+    """
     # Due from here on: an interruption or a full journal may follow a successful mount.
     work.stack.callback(_unmount_if_mounted, work)
     result = work.command(argv, accept_failure=True)
@@ -164,7 +167,7 @@ def mount(work: CellWork, argv: tuple[str, ...]) -> float:
         raise StepFailed("; ".join(words) or failure_words(result))
     entry = mounted_at(work.mount_point)
     # By number: without udevd /dev/mapper/NAME is a node of its own, not a link.
-    if entry is None or block_number(entry.source) != block_number(work.cell.target):
+    if entry is None or block_number(entry.source) != block_number(device or work.cell.target):
         raise StepFailed(f"mount succeeded, but {work.cell.target} is not what is mounted")
     # btrfs gives its subvolumes st_dev numbers of their own: later checks compare stat, not the mount table.
     work.mounted_device = os.stat(work.mount_point).st_dev
