@@ -10,7 +10,7 @@ from functools import lru_cache
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Order
 from fsconsole.model.state import OPEN_STATUSES, RunState
-from fsconsole.results.figures import CLEAN, CellFigures, RowKey, row_names
+from fsconsole.results.figures import CLEAN, CellFigures, row_names
 from fsconsole.results.grid import Grid, GridRow
 
 ALPHA = 0.05
@@ -21,8 +21,8 @@ OF_LOADS = (Metric.DURABLE, Metric.READ, Metric.FSYNC_MEAN, Metric.EXTENTS_MEAN)
 _LEAST_ROUNDS = 3
 _LEAST_STEPS = 20
 """Times the resolution that a figure must have to be part of a ratio."""
-_COMMAND_S = 0.0005
-"""Resolution of a command's time: the start of a program takes 0.7 to 0.9 ms."""
+_COMMAND_S = 0.00025
+"""Resolution of a command's time: the start of a program takes 0.7 to 0.95 ms, which is part of it."""
 _LOAD_S = 0.001
 """Resolution of a load's time: its writers leave the barrier one after the other."""
 _SYNC_MS = 0.001
@@ -35,7 +35,10 @@ class Comparison:
     """A row's figure / its baseline's, over the rounds that both finished; low and high bound the ratio."""
 
     metric: Metric
-    key: RowKey
+    load: str
+    """Name of the load; empty for figures of a filesystem's life."""
+    sync: str
+    """Its system call."""
     row: str
     """Name of the row among those of the same load."""
     baseline: str
@@ -49,69 +52,56 @@ class Comparison:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
-class Comparisons:
-    """All that a run compares with its baseline; family counts also what has too few rounds or too coarse figures."""
+def comparisons_of(state: RunState, grid: Grid) -> tuple[int, tuple[Comparison, ...]]:
+    """Return how many comparisons a run in rounds makes, and those that have enough rounds and fine enough figures.
 
-    family: int
-    pairs: tuple[Comparison, ...]
-    """In the plan's order, those of filesystems' lives first."""
-
-
-def comparisons_of(state: RunState, grid: Grid) -> Comparisons:
-    """Return the comparisons of a run in rounds; none before its last cell is over: each look finds false differences.
-
-    The baseline is the plan's first variant, with everything else equal. Both figures of a pair are of one round, which
-    cancels what slows all of it; log ratios have Student's t interval at 1 - ALPHA / family (Bonferroni).
+    None before its last cell is over: each look more finds false differences. The baseline is the plan's first variant,
+    with everything else equal. Both figures of a pair are of one round, which cancels what slows all of it; log ratios
+    have Student's t interval at 1 - ALPHA / number of comparisons (Bonferroni).
     """
     rows = sorted((row for row in grid.rows if not row.key.variant.is_raw), key=lambda row: min(row.indexes))
-    is_open = any(cell.status in OPEN_STATUSES for cell in state.cells)
     plan = state.request.plan
-    if not rows or is_open or plan.order is not Order.ROUNDS:
-        return Comparisons(0, ())
-    blocks = {part: [row for row in rows if row.key.workload == part] for part in (row.key.workload for row in rows)}
+    if not rows or plan.order is not Order.ROUNDS or any(cell.status in OPEN_STATUSES for cell in state.cells):
+        return 0, ()
     # Variants that came out equal are one row, under the name of either.
     named = (row for row in rows if plan.baseline in {plan.cells[index].variant.label for index in row.indexes})
     first = next(named, rows[0]).key.variant
-    planned: list[tuple[Metric, str, GridRow, str, GridRow]] = []
-    for part, block in sorted(blocks.items(), key=lambda one: one[0] or 0):
-        # The load's own name says nothing among rows of that load, nor of a filesystem's life.
-        names = dict(zip((row.id for row in block), row_names([row.key for row in block]), strict=True))
-        bases = {row.key: row for row in block if row.key.variant == first}
-        for metric in (*(OF_LIFE if not part else ()), *OF_LOADS):
+    planned: list[tuple[Metric, GridRow, str, GridRow, str]] = []
+    for part in sorted({row.key.workload or 0 for row in rows}):
+        block = [row for row in rows if (row.key.workload or 0) == part]
+        # Among rows of one load its name says nothing.
+        names = row_names([row.key for row in block])
+        bases = {row.key: (row, name) for row, name in zip(block, names, strict=True) if row.key.variant == first}
+        for metric in (*(OF_LIFE if part == 0 else ()), *OF_LOADS):
             if any(row.figure(metric) is not None for row in block):
-                planned += [
-                    (metric, names[row.id], row, names[base.id], base)
-                    for row in block
-                    if (base := bases.get(replace(row.key, variant=first))) is not None and base is not row
+                pairs = [
+                    (row, name, bases.get(replace(row.key, variant=first)))
+                    for row, name in zip(block, names, strict=True)
                 ]
-    planned.sort(key=lambda one: one[0] not in OF_LIFE)
-    found = (_compared(metric, row, base, len(planned)) for metric, _, row, _, base in planned)
-    return Comparisons(
-        len(planned),
-        tuple(
-            Comparison(metric, row.key, name, base_name, *values)
-            for (metric, name, row, base_name, _), values in zip(planned, found, strict=True)
-            if values is not None
-        ),
-    )
+                planned += [
+                    (metric, row, name, *base) for row, name, base in pairs if base is not None and base[0] is not row
+                ]
+    found = (_compared(*one, family=len(planned)) for one in planned)
+    return len(planned), tuple(pair for pair in found if pair is not None)
 
 
-def _compared(
-    metric: Metric, row: GridRow, base: GridRow, family: int
-) -> tuple[float, float, int, float, float, float] | None:
-    """Return own, other, n, ratio, low and high; None for too few rounds, or where a figure is too coarse for ratios."""
+def _compared(  # noqa: PLR0913 (each is a fact of its own)
+    metric: Metric, row: GridRow, name: str, base: GridRow, base_name: str, *, family: int
+) -> Comparison | None:
     own, other = _by_round(row.cells, metric), _by_round(base.cells, metric)
     rounds = sorted(own.keys() & other.keys())
     steps = min((min(own[one][1], other[one][1]) for one in rounds), default=0.0)
     if len(rounds) < _LEAST_ROUNDS or steps < _LEAST_STEPS:
         return None
-    logs = [own[one][0] - other[one][0] for one in rounds]
-    ratio, half = interval(logs, ALPHA / family)
+    ratio, half = interval([own[one][0] - other[one][0] for one in rounds], ALPHA / family)
     # Figures that are the same in all rounds are known no better than their resolution.
     half += math.log1p(1 / steps)
-    own_log, other_log = (math.fsum(of[one][0] for one in rounds) / len(rounds) for of in (own, other))
-    return _exp(own_log), _exp(other_log), len(rounds), _exp(ratio), _exp(ratio - half), _exp(ratio + half)
+    mean, other_mean = (_exp(math.fsum(of[one][0] for one in rounds) / len(rounds)) for of in (own, other))
+    load = row.key.workloads[row.key.workload or 0] if metric in OF_LOADS else None
+    load_name, sync = (load.name, load.sync_call.value) if load is not None else ("", "")
+    low, high = _exp(ratio - half), _exp(ratio + half)
+    n = len(rounds)
+    return Comparison(metric, load_name, sync, name, base_name, mean, other_mean, n, _exp(ratio), low, high)
 
 
 def _by_round(cells: Sequence[CellFigures], metric: Metric) -> dict[int, tuple[float, float]]:
@@ -119,9 +109,9 @@ def _by_round(cells: Sequence[CellFigures], metric: Metric) -> dict[int, tuple[f
     found: dict[int, tuple[float, float]] = {}
     for cell in cells:
         value = cell.value(metric)
-        if value is None or not 0 < value < math.inf or (metric is Metric.CHECK and cell.verdict != CLEAN):
-            continue
-        found[cell.repeat] = math.log(value), _steps(cell, metric, value)
+        is_sound = cell.counts and (metric is not Metric.CHECK or cell.verdict == CLEAN)
+        if is_sound and value is not None and 0 < value < math.inf:
+            found[cell.repeat] = math.log(value), _steps(cell, metric, value)
     return found
 
 

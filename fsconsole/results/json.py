@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
 
 from fsconsole.model.metrics import Metric
 from fsconsole.model.rounds import replaced_cells
 from fsconsole.model.state import CellState, RunState
 from fsconsole.model.wire import to_plain
-from fsconsole.results.compare import ALPHA, OF_LIFE
 from fsconsole.results.figures import check_costs
 from fsconsole.results.grid import Grid, GridRow
-from fsconsole.results.sentences import Findings, findings_of
+from fsconsole.results.sentences import findings_of
 
 SCHEMA = 1
 """Grows when a key changes its meaning or goes; new keys may come at any time."""
@@ -26,8 +24,8 @@ Json = dict[str, object]
 def render_json(state: RunState, grid: Grid, *, standing: str) -> str:
     """Return the document, in ASCII: control characters of labels are escaped, and come back when it is read.
 
-    Keys: schema, run, machine, targets, metrics, rows, comparisons, cells, warnings, published. Cells are numbered from 0, as in the
-    journal. All figures are in base units, named with each.
+    Keys: schema, run, machine, targets, metrics, rows, findings, cells, warnings, published. Cells are numbered from 0, as in
+    the journal. All figures are in base units, named with each.
     """
     replaced = replaced_cells(state)
     document = {
@@ -38,7 +36,7 @@ def render_json(state: RunState, grid: Grid, *, standing: str) -> str:
         "metrics": {d.value: {"column": d.column, "unit": d.unit.value, "help": d.help} for d in Metric},
         "sorted_by": grid.sorted_by.value,
         "rows": [_row(row) for row in grid.rows],
-        "comparisons": _comparisons(findings_of(state, grid)),
+        "findings": to_plain(findings_of(state, grid)),
         "cells": [_cell(state, cell, replaced) for cell in state.cells],
         "warnings": [to_plain(warning) for warning in grid.warnings],
         "published": to_plain(grid.publication),
@@ -97,44 +95,6 @@ def _row(row: GridRow) -> Json:
             for cost in check_costs(row.cells)
         ],
         "notes": list(row.notes),
-    }
-
-
-def _comparisons(found: Findings) -> Json:
-    """Return all comparisons of a run in rounds, and its sentences; a sentence has the ratios that it allows.
-
-    Ratios are of row / baseline; most is null where the sentence says "at least".
-    """
-    pairs = found.comparisons.pairs
-    return {
-        "family": found.comparisons.family,
-        "confidence_percent": 100 * (1 - ALPHA),
-        "pairs": [
-            {
-                "metric": pair.metric.value,
-                "workload": None if pair.metric in OF_LIFE else pair.key.workload,
-                "row": pair.row,
-                "baseline": pair.baseline,
-                "n": pair.n,
-                "own": pair.own,
-                "other": pair.other,
-                "ratio": pair.ratio,
-                "low": pair.low,
-                "high": pair.high,
-            }
-            for pair in pairs
-        ],
-        "heading": found.heading,
-        "sentences": [
-            {
-                "text": claim.text,
-                "figures": claim.figures,
-                "pair": pairs.index(claim.of),
-                "least": claim.low,
-                "most": claim.high if claim.high < math.inf else None,
-            }
-            for claim in found.claims
-        ],
     }
 
 

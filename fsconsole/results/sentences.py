@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from fsconsole.model.metrics import Metric, Unit
 from fsconsole.model.state import RunState
-from fsconsole.results.compare import Comparison, Comparisons, comparisons_of
+from fsconsole.results.compare import Comparison, comparisons_of
 from fsconsole.results.content import hanging
 from fsconsole.results.grid import Grid
 from fsconsole.text import printable, wrap
 from fsconsole.units import format_rate, format_seconds, significant
 
 _MOST = 3
+_POOL = 30
+"""Strongest comparisons among which the sentences are chosen."""
 _LEAST_TIMES = 1.2
 """A smaller difference is said by nobody, and is the first that another day's machine contradicts."""
 _MOST_SAME = 30
@@ -45,40 +48,42 @@ class Claim:
     text: str
     figures: str
     of: Comparison
-    low: float
-    high: float
-    """math.inf where nothing is said of how much more it is."""
+    least: float
+    most: float | None
+    """None where nothing is said of how much more it may be."""
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What is said of a run's comparisons: at most three sentences, under a heading; both empty where there are none."""
+    """What is said of a run's comparisons: at most three sentences, under a heading; all empty where there are none."""
 
-    heading: str
-    claims: tuple[Claim, ...]
-    comparisons: Comparisons
+    heading: str = ""
+    claims: tuple[Claim, ...] = ()
+    family: int = 0
+    """How many comparisons the intervals hold for together: also of figures that are too few or too coarse."""
+    pairs: tuple[Comparison, ...] = ()
 
 
 def findings_of(state: RunState, grid: Grid) -> Findings:
     """Return what a run shows.
 
-    The largest differences first, by the end of the interval that is nearer to none; a row and a kind of figure that
-    has been told of waits for the others. Where there are fewer, what is the same.
+    The largest differences first, by the end of the interval that is nearer to none, of as many rows and kinds of
+    figures as there are. Where there are fewer than three, what is the same.
     """
-    found = comparisons_of(state, grid)
-    if not found.pairs:
-        return Findings("", (), found)
-    different = sorted((pair for pair in found.pairs if _bound(pair) >= _LEAST_TIMES), key=_bound, reverse=True)
-    same = sorted((pair for pair in found.pairs if _share(pair) <= _MOST_SAME), key=_share)
-    chosen = _diverse([], different)
+    family, pairs = comparisons_of(state, grid)
+    if not pairs:
+        return Findings(family=family)
+    different = sorted((pair for pair in pairs if _bound(pair) >= _LEAST_TIMES), key=_bound, reverse=True)
+    same = sorted((pair for pair in pairs if _share(pair) <= _MOST_SAME), key=_share)
+    chosen = _diverse((), different, lambda pair: math.log(_bound(pair)))
     claims = [_difference(pair) for pair in chosen]
-    claims += [_equality(pair) for pair in _diverse(chosen, same)[len(chosen) :]]
-    rounds = " to ".join(map(str, sorted({min(pair.n for pair in found.pairs), max(pair.n for pair in found.pairs)})))
-    against = ", ".join(dict.fromkeys(pair.baseline for pair in found.pairs))
-    what = f"all {found.family} comparisons with {printable(against)}"
+    claims += [_equality(pair) for pair in _diverse(chosen, same, lambda pair: -_share(pair))]
+    rounds = " to ".join(map(str, sorted({min(pair.n for pair in pairs), max(pair.n for pair in pairs)})))
+    what = f"all {family} comparisons with {printable(', '.join(dict.fromkeys(pair.baseline for pair in pairs)))}"
+    heading = f"What {rounds} rounds show; 95 % intervals for {what} together:"
     if not claims:
-        return Findings(f"{rounds} rounds decide none of {what}: repeat more often.", (), found)
-    return Findings(f"What {rounds} rounds show, with 95 % intervals for {what} together:", tuple(claims), found)
+        heading = f"{rounds} rounds decide none of {what}: repeat more often."
+    return Findings(heading, tuple(claims), family, pairs)
 
 
 def findings_lines(findings: Findings, width: int) -> list[str]:
@@ -89,21 +94,20 @@ def findings_lines(findings: Findings, width: int) -> list[str]:
     return lines
 
 
-def _diverse(chosen: Sequence[Comparison], pairs: Sequence[Comparison]) -> list[Comparison]:
-    """Return a choice with more: one for each row and metric as far as that goes, then one for each metric, then any."""
-    chosen = list(chosen)
-    for is_other in _OTHERS:
-        for pair in pairs:
-            if len(chosen) < _MOST and all(is_other(pair, other) for other in chosen):
-                chosen.append(pair)
-    return chosen
+def _diverse(
+    chosen: tuple[Comparison, ...], pairs: Sequence[Comparison], strength: Callable[[Comparison], float]
+) -> tuple[Comparison, ...]:
+    """Return what to add to a choice, strongest first: the most kinds of figures and rows, of these the strongest."""
+    best: dict[tuple[Metric, str], Comparison] = {}
+    for pair in pairs:
+        best.setdefault((pair.metric, pair.row), pair)
+    pool = list(best.values())[:_POOL]
 
+    def worth(some: tuple[Comparison, ...]) -> tuple[int, float]:
+        told = (*chosen, *some)
+        return len({pair.metric for pair in told}) + len({pair.row for pair in told}), sum(map(strength, some))
 
-_OTHERS: tuple[Callable[[Comparison, Comparison], bool], ...] = (
-    lambda one, other: one.metric is not other.metric and one.row != other.row,
-    lambda one, other: one.metric is not other.metric,
-    lambda one, other: one is not other,
-)
+    return max(combinations(pool, min(_MOST - len(chosen), len(pool))), key=worth)
 
 
 def _bound(pair: Comparison) -> float:
@@ -129,8 +133,8 @@ def _difference(pair: Comparison) -> Claim:
     times = _rounded_down(_bound(pair))
     is_more = pair.low > 1
     more, less = (pair.row, pair.baseline) if is_more else (pair.baseline, pair.row)
-    low, high = (times, math.inf) if is_more else (0.0, 1 / times)
-    return Claim(_worded(_DIFFERENT, pair, more, less, times=f"{times:g}"), _figures(pair), pair, low, high)
+    bounds = (times, None) if is_more else (0.0, 1 / times)
+    return Claim(_worded(_DIFFERENT, pair, more, less, times=f"{times:g}"), _figures(pair), pair, *bounds)
 
 
 def _equality(pair: Comparison) -> Claim:
@@ -140,8 +144,7 @@ def _equality(pair: Comparison) -> Claim:
 
 
 def _worded(forms: dict[Metric, str], pair: Comparison, more: str, less: str, **amounts: str) -> str:
-    load = pair.key.workloads[pair.key.workload or 0]
-    said = {"more": more, "less": less, "load": f"'{load.name}'", "sync": load.sync_call.value, **amounts}
+    said = {"more": more, "less": less, "load": f"'{pair.load}'", "sync": pair.sync, **amounts}
     return printable(forms[pair.metric].format(**said))
 
 

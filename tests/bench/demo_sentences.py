@@ -37,25 +37,28 @@ def demo() -> Run | None:
         load, begun_s = os.getloadavg()[0], time.monotonic()
         words = ("demo", "--runs", f"{directory}/runs", "--dir", f"{directory}/scratch")
         if subprocess.run((*_FSCONSOLE, *words), check=False, stdout=subprocess.DEVNULL).returncode != 0:
+            # Its scratch device is kept for `resume`.
+            for run in os.listdir(f"{directory}/runs"):
+                subprocess.run((*_FSCONSOLE, "runs", "delete", run, "--yes", "--runs", f"{directory}/runs"), check=True)
             return None
         elapsed_s = time.monotonic() - begun_s
         words = ("results", "--runs", f"{directory}/runs", "--format", "json")
         out = subprocess.run((*_FSCONSOLE, *words), check=True, capture_output=True, text=True).stdout
-    found: Run = json.loads(out)["comparisons"]
+    found: Run = json.loads(out)["findings"]
     return {**found, "elapsed_s": elapsed_s, "load": load, "load_after": os.getloadavg()[0]}
 
 
 def place(pair: Run) -> tuple[object, ...]:
     """Return what a comparison shares with that of another run."""
-    return tuple(pair[name] for name in ("metric", "workload", "row", "baseline"))
+    return tuple(pair[name] for name in ("metric", "load", "row", "baseline"))
 
 
 def contradictions(runs: Sequence[Run]) -> tuple[list[str], int, int]:
     """Return the sentences that an interval of another run excludes, how often a ratio lies outside, and of how many."""
     found, outside, looked = [], 0, 0
     for number, run in enumerate(runs, 1):
-        for sentence in run["sentences"]:
-            at = place(run["pairs"][sentence["pair"]])
+        for sentence in run["claims"]:
+            at = place(sentence["of"])
             least, most = sentence["least"], math.inf if sentence["most"] is None else sentence["most"]
             for other_number, other in enumerate(runs, 1):
                 for pair in other["pairs"]:
@@ -83,7 +86,7 @@ def main() -> int:
             continue
         runs.append(run)
         print(f"{run['elapsed_s']:.0f} s at a load of {run['load']:.1f} to {run['load_after']:.1f}", flush=True)
-        for sentence in run["sentences"]:
+        for sentence in run["claims"]:
             print(f"  {sentence['text']} ({sentence['figures']})", flush=True)
         if words.keep is not None:
             kept = json.loads(words.keep.read_text()) if words.keep.exists() else []
@@ -93,7 +96,7 @@ def main() -> int:
     failed = words.runs - own
     for path in words.others:
         runs += json.loads(path.read_text())
-    said = Counter(sentence["text"] for run in runs for sentence in run["sentences"])
+    said = Counter(sentence["text"] for run in runs for sentence in run["claims"])
     print(f"\nsentences of {len(runs)} runs, {own} of them now:")
     for text, times in said.most_common():
         print(f"{times:4} {text}")

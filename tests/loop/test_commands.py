@@ -212,7 +212,7 @@ def test_the_demo_prints_a_grid_and_last_what_it_shows_and_takes_its_scratch_dev
     grid = done.stdout.partition("\nvariant ")[2].splitlines()
     assert [name for name in VARIANTS if not any(row.startswith(name) for row in grid)] == []
     assert max(map(len, done.stdout.splitlines())) <= 80
-    shows = done.stdout.partition("\n\nWhat 5 rounds show, ")[2]
+    shows = done.stdout.partition("\n\nWhat 5 rounds show; ")[2]
     assert shows.count(" 95 % interval ") == 3, done.stdout
     assert os.listdir(directory) == []
     assert loops_under(str(tmp_path)) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from dataclasses import replace
@@ -13,10 +14,13 @@ from hypothesis import strategies as st
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Cell, Order, Variant
 from fsconsole.model.state import CellState, RunState
-from fsconsole.results.compare import ALPHA, comparisons_of, t_quantile
+from fsconsole.results.compare import ALPHA, t_quantile
 from fsconsole.results.grid import build_grid
+from fsconsole.results.json import render_json
+from fsconsole.results.markdown import escaped, render_markdown
 from fsconsole.results.sentences import Findings, findings_lines, findings_of
 from fsconsole.results.text import render_text
+from fsconsole.show.results import pane_lines
 from tests.unit.results import build
 
 STEADY = {Metric.WRITTEN: 1e9, Metric.FILES_MAPPED: 32.0}
@@ -67,7 +71,7 @@ def test_intervals_of_equal_rows_miss_in_no_more_runs_than_alpha_says() -> None:
     for _ in range(400):
         scatter = {name: [math.exp(draw.gauss(0, 0.1)) for _ in range(5)] for name in ("ext4", "ext3", "xfs", "btrfs")}
         state = rounds(scatter)
-        pairs = comparisons_of(state, build_grid(state)).pairs
+        pairs = found(state).pairs
         assert len([pair for pair in pairs if pair.metric is Metric.CHECK]) == 3
         missed += any(pair.low > 1 or pair.high < 1 for pair in pairs)
     assert missed / 400 <= ALPHA
@@ -82,25 +86,25 @@ def times(factor: float) -> list[float]:
 
 def test_what_slows_a_whole_round_is_in_no_interval() -> None:
     alike = {"ext4": [1.0, 3.0, 1.0, 5.0, 1.0], "ext3": [4.0, 12.1, 4.0, 19.9, 4.0]}
-    (pair,) = [one for one in found(rounds(alike)).comparisons.pairs if one.metric is Metric.CHECK]
+    (pair,) = [one for one in found(rounds(alike)).pairs if one.metric is Metric.CHECK]
     assert 3.8 < pair.low < 4 < pair.high < 4.2
     assert (pair.row, pair.baseline, pair.n) == ("ext3", "ext4", 5)
 
 
 def test_only_whole_rounds_of_a_run_that_is_over_and_in_rounds_are_compared() -> None:
     state = rounds({"ext4": STEP, "ext3": times(4)})
-    pairs = comparisons_of(state, build_grid(state)).pairs
+    pairs = found(state).pairs
     assert {pair.metric for pair in pairs} == {
         Metric.CHECK, Metric.DELETE_DURABLE, Metric.DURABLE, Metric.EXTENTS_MEAN,
     }  # fmt: skip
     running = replace(state, cells=(*state.cells[:-1], build.running(9)))
-    assert found(running).comparisons.pairs == ()
+    assert found(running).pairs == ()
     shuffled = replace(state.request, plan=replace(state.request.plan, order=Order.SHUFFLED))
     assert found(replace(state, request=shuffled)).heading == ""
     # Two cells failed and a check found damage: too few pairs of checks, three of all else.
     cells = list(state.cells)
     cells[0], cells[3], cells[5] = build.failed(0), build.failed(3), build.done(5, verdict="errors", more=STEADY)
-    rest = found(replace(state, cells=tuple(cells))).comparisons
+    rest = found(replace(state, cells=tuple(cells)))
     assert {(pair.metric, pair.n) for pair in rest.pairs} == {
         (metric, 3) for metric in (Metric.DELETE_DURABLE, Metric.DURABLE, Metric.EXTENTS_MEAN)
     }
@@ -111,20 +115,32 @@ def test_the_baseline_is_the_plan_s_first_variant_wherever_a_shuffled_round_has_
     state = rounds({"xfs": STEP, "ext4": times(2), "ext3": times(8)})
     for baseline, ratios in (("ext4", {"xfs": 0.5, "ext3": 4}), ("", {"ext4": 2, "ext3": 8})):
         planned = replace(state.request, plan=replace(state.request.plan, baseline=baseline))
-        pairs = found(replace(state, request=planned)).comparisons.pairs
+        pairs = found(replace(state, request=planned)).pairs
         of_checks = {pair.row: pytest.approx(pair.ratio, rel=0.05) for pair in pairs if pair.metric is Metric.CHECK}
         assert of_checks == ratios
 
 
+def test_a_repeated_round_replaces_the_one_that_was_disturbed() -> None:
+    state = rounds({"ext4": [1.0, 1.0, 1.0, 9.0], "ext3": [4.0, 4.1, 4.0, 4.0]})
+    again = rounds({"ext4": [1.0], "ext3": [3.9]})
+    cells = [replace(cell, index=8 + cell.index, repeat=4, redo=1) for cell in again.request.plan.cells]
+    states = [replace(known, index=8 + known.index) for known in again.cells]
+    plan = replace(state.request.plan, cells=(*state.request.plan.cells, *cells))
+    repeated = replace(state, request=replace(state.request, plan=plan), cells=(*state.cells, *states))
+    for one, is_near in ((state, False), (repeated, True)):
+        (pair,) = [known for known in found(one).pairs if known.metric is Metric.CHECK]
+        assert (pair.n, pair.ratio == pytest.approx(4, rel=0.02)) == (4, is_near)
+
+
 def test_a_figure_of_less_than_twenty_times_its_resolution_is_in_no_ratio() -> None:
-    # 0.312 s / 40 are 7.8 ms, where a command's time is known to 0.5 ms.
-    state = rounds({"ext4": [each / 40 for each in STEP], "ext3": STEP})
-    assert Metric.CHECK not in {pair.metric for pair in found(state).comparisons.pairs}
-    assert found(state).comparisons.family == 4
+    # 0.312 s / 70 are 4.5 ms, where a command's time is known to 0.25 ms.
+    state = rounds({"ext4": [each / 70 for each in STEP], "ext3": STEP})
+    assert Metric.CHECK not in {pair.metric for pair in found(state).pairs}
+    assert found(state).family == 4
     # A rate is as fine as the time behind it: 10^9 bytes at 410 MB/s take 2.4 s, at 130 times that 19 ms.
     for factor, is_compared in ((100.0, True), (130.0, False)):
         state = rounds({"ext4": STEP, "xfs": times(factor)}, metric=Metric.DURABLE)
-        assert (Metric.DURABLE in {pair.metric for pair in found(state).comparisons.pairs}) is is_compared
+        assert (Metric.DURABLE in {pair.metric for pair in found(state).pairs}) is is_compared
 
 
 def test_sentences_are_the_largest_differences_of_rows_and_figures_that_differ_and_the_rest_is_the_same() -> None:
@@ -136,8 +152,8 @@ def test_sentences_are_the_largest_differences_of_rows_and_figures_that_differ_a
     ]
     state = rounds({"ext4": times(3.1), "ext3": STEP}, metric=Metric.DURABLE)
     first, *others = findings_lines(found(state), 80)
-    assert first == "What 5 rounds show, with 95 % intervals for all 4 comparisons with ext4"
-    assert others[1:4] == [
+    assert first == "What 5 rounds show; 95 % intervals for all 4 comparisons with ext4 together:"
+    assert others[:3] == [
         "  ext4 wrote 'large files' at least 3 times as fast as ext3, drain included.",
         "    ext3 409 MB/s, ext4 1271 MB/s: ratio 0.322, 95 % interval 0.313 to 0.331, n",
         "    = 5",
@@ -157,6 +173,21 @@ def test_what_no_interval_bears_is_not_said() -> None:
     assert text.endswith("\n\n5 rounds decide none of all 4 comparisons with ext4: repeat more often.\n")
 
 
+def test_json_markdown_and_the_console_have_the_sentences_and_no_label_of_one_acts_on_a_terminal() -> None:
+    state = rounds({"ext4": STEP, "\x1b[31mext3|": times(6.6)})
+    grid = build_grid(state)
+    said = "\\x1b[31mext3|'s check took at least 6 times as long as ext4's."
+    assert found(state).claims[0].text == said
+    findings = json.loads(render_json(state, grid, standing="finished"))["findings"]
+    assert [claim["text"] for claim in findings["claims"]] == [claim.text for claim in found(state).claims]
+    first = findings["claims"][0]
+    assert (first["least"], first["most"], first["of"]["metric"]) == (6, None, "check")
+    assert len(findings["pairs"]) == findings["family"] == 4
+    assert f"- {escaped(said)} (" in render_markdown(state, grid, standing="finished")
+    lines = [line.text for line in pane_lines(grid.rows[0], grid, found(state), 80)]
+    assert f"  {said}" in lines
+
+
 @settings(max_examples=150)
 @given(st.lists(st.lists(st.floats(0.2, 50.0), min_size=4, max_size=4), min_size=3, max_size=6))
 def test_no_sentence_says_more_than_its_interval(figures: list[list[float]]) -> None:
@@ -165,9 +196,10 @@ def test_no_sentence_says_more_than_its_interval(figures: list[list[float]]) -> 
     said = found(state)
     assert len(said.claims) <= 3
     for claim in said.claims:
-        assert claim.low <= claim.of.low <= claim.of.ratio <= claim.of.high <= claim.high
-        assert claim.low > 1 or claim.high < 1 or claim.low < 1 < claim.high <= 1.3
-        subject = claim.of.row if claim.low > 1 else claim.of.baseline
+        most = math.inf if claim.most is None else claim.most
+        assert claim.least <= claim.of.low <= claim.of.ratio <= claim.of.high <= most
+        assert claim.least > 1 or most < 1 or claim.least < 1 < most <= 1.3
+        subject = claim.of.row if claim.least > 1 else claim.of.baseline
         assert "within" in claim.text or claim.text.startswith(subject)
     # The order in which rows stand in a grid changes nothing.
     assert findings_of(state, build_grid(state, sort_by=Metric.CHECK)) == said

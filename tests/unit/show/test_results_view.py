@@ -7,7 +7,6 @@ from dataclasses import replace
 from fsconsole.client.runs import Look
 from fsconsole.model.metrics import Metric
 from fsconsole.plan.publications import find_publication
-from fsconsole.results.compare import Comparisons
 from fsconsole.results.grid import build_grid
 from fsconsole.results.sentences import Findings
 from fsconsole.show import results as screen
@@ -16,7 +15,7 @@ from fsconsole.show.terminal import ASCII, SAFE
 from tests.unit.results import build
 
 UNASKED = Choice()
-NOTHING = Findings("", (), Comparisons(0, ()))
+NOTHING = Findings()
 
 
 def shown(choice: Choice = UNASKED) -> GridView:
