@@ -11,7 +11,7 @@ from fsconsole.engine.work import CellWork, ClockAndCpu, LoadWindow, StepResult
 from fsconsole.model.events import Outcome, WarningKind
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
-from fsconsole.model.plan import Step, StepKind
+from fsconsole.model.plan import CLOSED_BY, Step, StepKind
 from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.system.processes import own_pid_in_host_proc
 from fsconsole.telemetry.block import watched_tree
@@ -120,9 +120,21 @@ _IN_LOADS = frozenset({StepKind.WORKLOAD, StepKind.DRAIN})
 """Their figures are those of both together, and the load takes them."""
 
 
-def with_traffic(work: CellWork, step: Step, result: StepResult, window: TrafficWindow) -> StepResult:
+def step_begins(work: CellWork, step: Step) -> None:
+    """Start to count what the target does in a step; between two steps under one clock no file is read."""
+    former = work.traffic
+    if step.kind in _IN_LOADS:
+        work.traffic = None
+    elif former is not None and step.kind in CLOSED_BY.values():
+        work.traffic = former.following()
+    else:
+        work.traffic = TrafficWindow(os.path.basename(os.path.realpath(work.cell.target)))
+
+
+def with_traffic(work: CellWork, step: Step, result: StepResult) -> StepResult:
     """Return a step's result with what the target did in it; warn of others on its disks where figures were taken."""
-    if step.kind in _IN_LOADS or result.outcome is not Outcome.DONE:
+    window = work.traffic
+    if window is None or result.outcome is not Outcome.DONE:
         return result
     window.close()
     moved = window.of_target()

@@ -69,7 +69,6 @@ from fsconsole.telemetry.heat import read_throttles
 from fsconsole.telemetry.page_reporting import is_reporting
 from fsconsole.telemetry.rates import Unreadable
 from fsconsole.telemetry.sampler import Sampler
-from fsconsole.telemetry.traffic import TrafficWindow
 
 
 def require_own_commands(request: RunRequest, catalog: Catalog, journal_path: str) -> None:
@@ -506,11 +505,11 @@ def run_step(work: CellWork, step: Step) -> StepResult:
     run.journal.record(started, durable=step.kind not in _CLOCK_RUNS)
     run.sampler.set_place(cell.index, step.kind.value)
     said_before = len(work.kernel_log.lines())
-    traffic = TrafficWindow(os.path.basename(os.path.realpath(cell.target)))
+    disturbances.step_begins(work, step)
     begin_s = time.monotonic()
     run.detector.step = CurrentStep(work.step_number, step.kind, begin_s)
     result = warnings_load.with_killed(work, step, _handled(work, step), said_before)
-    result = disturbances.with_traffic(work, step, _with_absence(work, result), traffic)
+    result = disturbances.with_traffic(work, step, _with_absence(work, result))
     clock_runs_on = _clock_runs_on(work, result)
     if not clock_runs_on:
         warnings_load.about_link(work, step, result.measurements)

@@ -185,6 +185,8 @@ class CellWork:
     """What was found after all strikes so far."""
     expected_log: list[slice] = field(default_factory=list)
     """Parts of the kernel log that are this cell's own doing."""
+    traffic: TrafficWindow | None = None
+    """Of the current step; None in loads, which have their own."""
     heat: dict[str, Heat] = field(default_factory=dict)
     """Sensors that were above their limit, each with its highest temperature."""
     _kept: list[tuple[int, CommandResult]] = field(default_factory=list)

@@ -12,7 +12,7 @@ from fsconsole.model.rounds import MOST_REPEATS
 from fsconsole.model.sample import Sample
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
 from fsconsole.results.figures import CLEAN, cell_names, cell_word, status_words
-from fsconsole.text import cells_of, pad_right, printable, shorten_middle
+from fsconsole.text import cells_of, pad_right, printable, shorten_middle, wrap
 from fsconsole.units import format_bytes, format_elapsed, format_guess, format_seconds, significant
 
 _TO_COME = frozenset({CellStatus.PENDING, CellStatus.UNKNOWN, CellStatus.STOPPED})
@@ -193,7 +193,7 @@ def _cell_lines(previous: RunState | None, state: RunState, *, shorten: bool) ->
         if is_over:
             known = {kind for other in state.cells[:index] for kind in _warnings(other)}
             if news := [kind for kind in _warnings(cell) if kind not in known]:
-                yield f"    warnings: {', '.join(news)}"
+                yield from (f"    {line}" for line in wrap(f"warnings: {', '.join(news)}", _CONSOLE_CELLS - 4))
 
 
 def _warnings(cell: CellState) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, replace
 
 from fsconsole.model.figures import Measurement
@@ -198,6 +199,12 @@ class TrafficWindow:
     def close(self) -> None:
         """Read the counters for the last time; what is asked for is up to here."""
         self._after = read_counted(self._names, self._sys)
+
+    def following(self) -> TrafficWindow:
+        """Return one that begins where this one was closed."""
+        window = copy(self)
+        window._before = self._after
+        return window
 
     def of_target(self) -> Traffic | None:
         """Return the target's I/O, with the flushes of its disk; None where it is not counted.

@@ -34,6 +34,7 @@ class Work:
         self.told: list[tuple[WarningKind, str]] = []
         self.hints: list[str] = []
         self.features: dict[str, str] = {}
+        self.traffic = None
         self.cell = SimpleNamespace(target="/dev/sdz", workloads=workloads, variant=build.EXT4)
         self.run = SimpleNamespace(requests=SimpleNamespace(interrupting=False))
 

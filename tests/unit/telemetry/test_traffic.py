@@ -43,6 +43,9 @@ def test_of_a_partition_s_disk_all_else_is_foreign_and_its_flushes_are_counted_o
     put(tmp_path, "sda", reads=310, read=4196, writes=20, written=2048, flushes=7)
     put(tmp_path, "sda2", disk="sda", writes=20, written=2048, discarded=8)
     window.close()
+    following = window.following()
+    following.close()
+    assert following.foreign() == (ForeignIo("sda", 0, 0, 0, 0, 0),)
     assert window.foreign() == (ForeignIo("sda", 4096 * 512, 0, 300, 2048 * 512, 20),)
     moved = window.of_target()
     assert moved is not None
