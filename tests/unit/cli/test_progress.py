@@ -11,7 +11,7 @@ from rich.live import Live
 
 from fsconsole.cli.viewer import LiveView, PrintedView, render, run_view
 from fsconsole.journal.events import Batch, Cursor
-from fsconsole.model.events import Outcome
+from fsconsole.model.events import Outcome, WarningKind
 from fsconsole.model.plan import StepKind, Variant
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus
 from fsconsole.show.gauges import bar, gauge_lines
@@ -121,6 +121,10 @@ def test_a_kind_of_warning_is_told_of_the_first_cell_alone() -> None:
     warned = [build.done(index, warnings=(build.warning(index),)) for index in range(3)]
     lines = finished_lines(None, build.run(CELLS, warned))
     assert [line for line in lines if "warnings" in line] == ["    warnings: short"]
+    of_all = build.done(0, warnings=tuple(build.warning(0, kind) for kind in WarningKind))
+    lines = finished_lines(None, build.run(CELLS, [of_all, *warned[1:]]))
+    assert max(map(len, lines)) <= 80
+    assert all(kind.value.replace("-", " ") in " ".join(lines) for kind in (WarningKind.CACHED, WarningKind.SPREAD))
 
 
 def test_a_run_that_is_stopped_says_how_to_go_on() -> None:
