@@ -27,7 +27,7 @@ from fsconsole.model.events import Observation, RunInterrupted, SettingReturned,
 from fsconsole.model.state import OPEN_STATUSES, HeldSetting, RunState, RunStatus
 from fsconsole.plan.expand import cell_uuid
 from fsconsole.plan.steps import crash_name, remove_command, resume_command
-from fsconsole.system.block import mapped_as
+from fsconsole.system.block import forget_mapped, mapped_as
 from fsconsole.system.files import boot_id, read_text_or
 from fsconsole.system.locks import FileLock
 from fsconsole.system.mounts import engine_argv
@@ -136,6 +136,7 @@ def remove_mapped(state: RunState, executor: Executor) -> Iterator[str]:
         # A device that was suspended keeps its mount, and the mount's processes, for ever.
         executor.run(Command(resume_command(uuid), timeout_s=_DM_TIMEOUT_S))
         removed = executor.run(Command(remove_command(uuid), timeout_s=_DM_TIMEOUT_S))
+        forget_mapped(name)
         why = "" if removed.exit_code == 0 else f" could not be removed: {removed.err.strip()}"
         yield f"/dev/mapper/{name}{why or ' is removed'}"
 

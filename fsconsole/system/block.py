@@ -343,6 +343,13 @@ def mapped_as(name: str) -> str:
     return os.path.basename(next(found, ""))
 
 
+def forget_mapped(name: str) -> None:
+    """Remove the node of a device-mapper device that is gone: where udevd doesn't run, it stays. Raises OSError."""
+    if not mapped_as(name):
+        with suppress(FileNotFoundError):
+            os.unlink(f"/dev/mapper/{name}")
+
+
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syncfs.argtypes = (ctypes.c_int,)
 _libc.syncfs.restype = ctypes.c_int

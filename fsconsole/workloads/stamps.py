@@ -114,17 +114,17 @@ def write_acts(means: Means, origin: bytes, directory_fd: int) -> bool:
 class Struck:
     """A load that was struck: what tells its blocks from others', and its writers' counters.
 
-    syncs are those that each writer had counted right before the strike. Later ones prove nothing: a shutdown unpins the
-    inodes of xfs, and an fsync that waits returns without an error and without a written log (measured: one file in 8
-    strikes; fs/xfs/xfs_file.c, xfs_fsync_flush_log). After a power cut nobody is there to be told so.
+    What counts is what they had counted right before the strike. Later syncs prove nothing: a shutdown unpins the inodes
+    of xfs, and an fsync that waits returns without an error and without a written log (measured: one file in 8 strikes;
+    fs/xfs/xfs_file.c, xfs_fsync_flush_log); below dm-flakey all later ones succeed. After a power cut nobody is told so.
     """
 
     origin: bytes
     directory: str
     workload: Workload
-    syncs: tuple[int, ...]
+    before: tuple[ThreadCounters, ...]
     ends: tuple[ThreadCounters, ...]
-    """The counters when the writers had ended."""
+    """When the writers had ended: what they may have begun."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,18 +163,17 @@ def find(struck: Struck, tree_fd: int, stop: Callable[[], bool]) -> Found:
     """Compare all files of a struck load with what its writers did; stop is asked before each, and ends it with what is known."""
     found, load = Found(), struck.workload
     name_of = namer(load.directories, threads=load.threads)
-    for thread, (syncs, end) in enumerate(zip(struck.syncs, struck.ends, strict=True)):
+    for thread, (before, end) in enumerate(zip(struck.before, struck.ends, strict=True)):
         acts = list(acts_of(load, thread))
         # The act after the last whole one may have begun.
         newest = {act.number: act.generation for act in acts[: end.files_done + 1]}
-        to_sync = [act for act in acts if act.is_synced]
-        sure = {act.number: act.generation for act in to_sync[:syncs]}
-        # Whether a sync that was under way counts is not known.
-        in_doubt = {act.number for act in to_sync} - sure.keys()
+        synced = [act for act in acts if act.is_synced][: before.operations]
+        sure = {act.number: act.generation for act in synced}
+        written = {act.number for act in acts[: before.files_done] if not act.is_synced}
         for number, generation in newest.items():
             if stop():
                 return found
-            if number in in_doubt:
+            if number not in sure and number not in written:
                 continue
             name = f"{struck.directory}/{name_of(number)}"
             wrong = _compared(struck, tree_fd, name, number, range(sure.get(number, 1), generation + 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from fsconsole.errors.runs import ToolMissing
 from fsconsole.inspect.checks import CheckVerdict
 from fsconsole.model.events import WarningKind
 from fsconsole.model.figures import Measurement
+from fsconsole.model.load import ThreadCounters
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Step
 from fsconsole.plan.steps import CRASH_TREE, crash_device, crash_load, crash_name, remove_command, resume_command
@@ -21,6 +23,7 @@ from fsconsole.system.block import (
     device_size_bytes,
     drop_caches,
     forget_cached,
+    forget_mapped,
     mapped_as,
     open_exclusive,
     shut_down,
@@ -87,22 +90,22 @@ def _struck(work: CellWork, drops: tuple[tuple[str, ...], ...]) -> Struck:
             origin=origin,
         )
         stack.callback(handle.kill)
-        syncs = _strike_halfway(work, handle, root, drops)
+        before = _strike_halfway(work, handle, root, drops)
         result = handle.wait()
         work.keep(work.step_number, handle.end())
-    return Struck(origin, result.directory, load, syncs, result.threads)
+    return Struck(origin, result.directory, load, before, result.threads)
 
 
 def _strike_halfway(
     work: CellWork, handle: BuiltInLoad, root: int, drops: tuple[tuple[str, ...], ...]
-) -> tuple[int, ...]:
-    """Return the syncs of each writer that had returned before the strike."""
+) -> tuple[ThreadCounters, ...]:
+    """Return each writer's counters as they were before the strike."""
     handle.wait_ready()
     # The directories must outlive the strike: only files are the load's own.
     syncfs(root)
     half = syncs_of(handle.workload) // 2
     handle.go()
-    while sum(syncs := tuple(thread.operations for thread in handle.page.read())) < half:
+    while _syncs(before := handle.page.read()) < half:
         if work.run.requests.interrupting:
             handle.page.request_stop()
             raise Interrupted
@@ -117,7 +120,11 @@ def _strike_halfway(
         shut_down(root)
     # What the writers do now fails (EIO), or is dropped.
     handle.page.request_stop()
-    return syncs
+    return before
+
+
+def _syncs(threads: Sequence[ThreadCounters]) -> int:
+    return sum(thread.operations for thread in threads)
 
 
 def _map(work: CellWork, argv: tuple[str, ...], mknodes: tuple[str, ...]) -> str:
@@ -142,6 +149,7 @@ def _map(work: CellWork, argv: tuple[str, ...], mknodes: tuple[str, ...]) -> str
 
 def _unmap(work: CellWork) -> None:
     _with_mapped(work, remove_command(work.cell.uuid))
+    forget_mapped(crash_name(work.cell.uuid))
 
 
 def _with_mapped(work: CellWork, argv: tuple[str, ...]) -> None:

@@ -95,7 +95,7 @@ def struck(tree: Path, done: int) -> Struck:
             blocks = [stamped(ORIGIN, act.number, offset, act.generation) for offset in range(0, FILE, BLOCK_BYTES)]
             path(tree, act.number).write_bytes(b"".join(blocks))
         ends.append(counters(len(acts), sum(act.is_synced for act in acts)))
-    return Struck(ORIGIN, "strike", LOAD, tuple(end.operations for end in ends), tuple(ends))
+    return Struck(ORIGIN, "strike", LOAD, tuple(ends), tuple(ends))
 
 
 def path(tree: Path, number: int) -> Path:
@@ -169,17 +169,19 @@ def test_unsynced_files_are_counted_whole_in_part_and_gone(tmp_path: Path) -> No
     assert found.words.endswith("of 16 unsynced files 13 survived, 2 in part")
 
 
-def test_a_sync_that_was_counted_after_the_strike_proves_nothing_and_its_file_is_not_counted(tmp_path: Path) -> None:
+def test_only_what_was_counted_before_the_strike_is_a_loss_or_an_unsynced_file(tmp_path: Path) -> None:
     load = struck(tmp_path, 9)
-    before = replace(load, syncs=tuple(syncs - 1 for syncs in load.syncs))
+    earlier = tuple(replace(end, operations=end.operations - 1, files_done=6) for end in load.ends)
     for thread in range(LOAD.threads):
-        # The second generation of each writer's first file.
+        # The first generation of each writer's first file.
         path(tmp_path, thread).write_bytes(b"".join(stamped(ORIGIN, thread, o, 1) for o in range(0, FILE, BLOCK_BYTES)))
+    path(tmp_path, 4 * 7).unlink()
     assert len(found_in(load, tmp_path).lost) == LOAD.threads
-    assert found_in(before, tmp_path) == Found(synced=16, unsynced=16, whole=16)
-    load = replace(load, syncs=(4, 4, 4, 3))
-    path(tmp_path, 3 + 4 * 6).unlink()
-    assert found_in(replace(load, syncs=(4, 4, 4, 4)), tmp_path).words.startswith(
-        "of 16 synced files 1 lost (1 missing"
-    )
-    assert found_in(load, tmp_path) == Found(synced=15, unsynced=16, whole=16)
+    assert found_in(load, tmp_path).whole == 15
+    assert found_in(replace(load, before=earlier), tmp_path) == Found(synced=16, unsynced=12, whole=12)
+
+
+def test_a_sync_that_was_counted_after_the_last_whole_file_counts(tmp_path: Path) -> None:
+    load = struck(tmp_path, 3)
+    fewer = tuple(counters(2, one.operations) for one in load.before)
+    assert found_in(replace(load, before=fewer, ends=fewer), tmp_path) == Found(synced=8, unsynced=4, whole=4)
