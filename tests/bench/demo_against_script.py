@@ -1,6 +1,6 @@
-"""The demo against a bash script that does the same by hand: `sudo python -m tests.bench.demo_against_script`.
+"""A run against a bash script that does the same by hand: `sudo python -m tests.bench.demo_against_script`.
 
-    [--pairs 5] [--size 2GiB] [--plan demo] [--dir DIRECTORY] [--show]
+    [--pairs 5] [--size 2GiB] [--plan one_load.toml] [--dir DIRECTORY] [--show]
 
 The script is made of the plan's own commands, as `fsconsole plan --json` lists them for the same scratch device, in
 the plan's order. For what the engine does itself stands what one would type: mkdir for the tree, writers.c (C threads)
@@ -37,6 +37,8 @@ from tests.bench.paired import Cost, as_program, cost_of, in_turn, judge, ratio,
 from tests.bench.scratch_fs import room
 
 ALLOWED_RATIO = 1.05
+ONE_LOAD = str(Path(__file__).with_name("one_load.toml"))
+"""Four variants under one load; what the demo's loads do is more than writers.c can."""
 FSCONSOLE = (sys.executable, "-m", "fsconsole")
 PR_SET_CHILD_SUBREAPER = 36
 """include/uapi/linux/prctl.h"""
@@ -134,8 +136,8 @@ def wait_for_orphans() -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--pairs", type=int, default=5)
-    parser.add_argument("--size", default="2GiB", help="of the scratch device; the demo shrinks to fit")
-    parser.add_argument("--plan", default="demo", help="a plan file, or the name of a shipped one")
+    parser.add_argument("--size", default="2GiB", help="of the scratch device; the plan shrinks to fit")
+    parser.add_argument("--plan", default=ONE_LOAD, help="a plan file, or the name of a shipped one")
     parser.add_argument("--dir", default=None, help="where the scratch device and the runs are kept")
     parser.add_argument("--show", action="store_true", help="print the script and end")
     asked = parser.parse_args()

@@ -130,6 +130,9 @@ def test_a_repeated_round_replaces_the_one_that_was_disturbed() -> None:
     for one, is_near in ((state, False), (repeated, True)):
         (pair,) = [known for known in found(one).pairs if known.metric is Metric.CHECK]
         assert (pair.n, pair.ratio == pytest.approx(4, rel=0.02)) == (4, is_near)
+    # Where it failed the disturbed figure doesn't come back.
+    failed = replace(repeated, cells=(*repeated.cells[:-1], build.failed(9)))
+    assert {pair.n for pair in found(failed).pairs} == {3}
 
 
 def test_a_figure_of_less_than_twenty_times_its_resolution_is_in_no_ratio() -> None:
