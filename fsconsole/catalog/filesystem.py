@@ -250,6 +250,8 @@ class Filesystem(Wire, frozen=True, eq=False):
     """Words that may follow mount -o, with what may stand after their equals sign."""
     mount_aliases: dict[str, str] = msgspec.field(default_factory=dict)
     """Whole words that mean another whole word: "nobarrier" for "barrier=0"."""
+    check_share: float = 0.0
+    """Share of the device that a full check reads while it is empty; 0 where that is next to nothing."""
     no_shutdown: str = ""
     """Why a shutdown (FS_IOC_SHUTDOWN) shows nothing of a power loss on it; empty: it does."""
     mount_replays: bool = True

@@ -59,7 +59,7 @@ from fsconsole.system.locks import FileLock
 from fsconsole.system.run import RealExecutor
 from fsconsole.units import format_bytes_exact
 
-_WRITING = frozenset({StepKind.EQUALISE, StepKind.ARRAY, StepKind.MKFS, StepKind.RAW_WRITE})
+_WRITING = frozenset({StepKind.EQUALISE, StepKind.ARRAY, StepKind.MKFS, StepKind.RAW_PILOT, StepKind.RAW_WRITE})
 _KILLED = "the engine was killed in the middle of a cell, so what it left is not known"
 _NOT_TAKEN = "what the run left on it could not be read"
 

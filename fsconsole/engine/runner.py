@@ -320,6 +320,7 @@ def run_cells(run: RunWork, state: RunState, cells: tuple[Cell, ...]) -> RunFini
     Returns how the run ended; state is as it was before this attempt.
     """
     run = replace(run, cells=cells)
+    run.pilots.extend(state.pilots)
     outcomes: list[Outcome] = []
     blocked = 0
     lost: dict[str, FsconsoleError] = {}

@@ -103,7 +103,7 @@ class RunWork:
     beside: EnginesBeside
     reported: ReportedMemory = field(default_factory=ReportedMemory)
     pilots: list[PilotFinished] = field(default_factory=list)
-    """Those of this attempt, in their order."""
+    """In their order, those of earlier attempts too."""
     ended: dict[int, Outcome] = field(default_factory=dict)
     """Cells that ended by a pilot of theirs that failed."""
     cells: tuple[Cell, ...] = ()

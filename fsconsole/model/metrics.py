@@ -34,6 +34,13 @@ _SPLIT = tuple(
     for name, column, unit, explanation in _OF_EACH
 )
 """A mix is split by what it does: the same figures of each."""
+RAW_DEPTHS = (1, 4, 16, 32)
+"""Direct calls at a time that a raw row's pilot tries."""
+_PILOTS = tuple(
+    (f"raw_pilot_{act}_{depth}", f"pilot {act} {depth}", Unit.BYTES_PER_S, f"the pilot's raw {act}s, {depth} at a time")
+    for act in ("write", "read")
+    for depth in RAW_DEPTHS
+)
 
 
 class Metric(str, Enum):
@@ -144,19 +151,20 @@ class Metric(str, Enum):
     FOREIGN_IO = ("foreign_io", "foreign I/O", Unit.BYTES,
         "bytes read and written in the load and its drain, on the target's disk, that were not the run's")
     RAW_WRITE_1 = ("raw_write_1", "raw write 1", Unit.BYTES_PER_S,
-        "one sequential O_DIRECT stream straight on the device, its flush included")
+        "one sequential stream of O_DIRECT writes straight on the device, one at a time, its flush included")
     RAW_WRITE_N = ("raw_write_n", "raw write N", Unit.BYTES_PER_S,
-        "the same with as many streams as the workload has threads, each in a region of its own")
+        "the same, N at a time: the depth that was fastest in the run's pilot of 1, 4, 16 and 32")
     RAW_READ_1 = ("raw_read_1", "raw read 1", Unit.BYTES_PER_S,
-        "what the one stream wrote, read back with O_DIRECT")
-    RAW_READ_N = "raw_read_n", "raw read N", Unit.BYTES_PER_S, "what the N streams wrote, read back likewise"
+        "one sequential stream of O_DIRECT reads of what was written, one at a time")
+    RAW_READ_N = ("raw_read_n", "raw read N", Unit.BYTES_PER_S,
+        "the same, N at a time: the depth whose reads were fastest in the pilot")
     READTEST = ("readtest", "readtest", Unit.BYTES_PER_S,
         "3 s of reading from the device's beginning through the page cache, as hdparm -t")
     OF_RAW_1 = ("of_raw_1", "% raw 1", Unit.PERCENT,
-        "% of raw: durable against one raw stream of the same run; may exceed 100")
+        "% of raw: durable against raw write 1 of the same run; may exceed 100")
     """Never journalled, as OF_RAW_N: the grid sets durable figures against the raw row."""
     OF_RAW_N = ("of_raw_n", "% raw N", Unit.PERCENT,
-        "% of raw: durable against as many raw streams as the workload has threads; may exceed 100")
+        "% of raw: durable against raw write N of the same run; may exceed 100")
     STALLS = ("stalls", "stalls", Unit.SECONDS,
         "time in which the device wrote nothing while writers waited, in whole sampling intervals")
     READ = ("read", "read", Unit.BYTES_PER_S,
@@ -185,7 +193,7 @@ class Metric(str, Enum):
     # As the manual of Enum makes members in a loop.
     _ignore_ = ["_members", "_row"]  # noqa: RUF012
     _members = vars()
-    for _row in _SPLIT:
+    for _row in (*_SPLIT, *_PILOTS):
         _members[_row[0].upper()] = _row
 
 
@@ -195,3 +203,4 @@ OF_DEVICE = frozenset({
     Metric.DEVICE_FLUSHES,
 })  # fmt: skip
 """What a target did in a step."""
+PILOTS = tuple(Metric(name) for name, *_ in _PILOTS)

@@ -40,6 +40,7 @@ class StepKind(str, Enum):
     COLD_MOUNT = "cold-mount"
     DELETE = "delete"
     DELETE_UNMOUNT = "delete-unmount"
+    RAW_PILOT = "raw-pilot"
     RAW_WRITE = "raw-write"
     RAW_READ = "raw-read"
     READTEST = "readtest"
@@ -77,6 +78,8 @@ class Step(Wire, frozen=True, omit_defaults=True):
     """Settings in the order in which they are written; restored in reverse."""
     device: str = ""
     """The one that it wipes, where that is a member of the cell's array; empty: the cell's target."""
+    least_s: float = 0.0
+    """Seconds that it takes at least, for the estimate, where that isn't told by what it writes."""
 
 
 # A filesystem with one choice of options.
@@ -212,6 +215,14 @@ class Cell(Wire, frozen=True, omit_defaults=True):
     def writes(self) -> tuple[Write, ...]:
         """Every setting that the cell writes, its workloads' own ones too."""
         return tuple(write for step in self.steps for write in step.writes)
+
+    @property
+    def raw_parts(self) -> tuple[int | None, ...]:
+        """Of a raw row: the first workload of each choice of own settings, under which its streams run too."""
+        first: dict[object, int] = {}
+        for number, workload in enumerate(self.workloads):
+            first.setdefault(workload.settings, number)
+        return tuple(first.values()) or (None,)
 
     def is_closed_by_next(self, number: int) -> bool:
         """Return whether the step after that one brings to the device what that one has done."""

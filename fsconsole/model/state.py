@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -19,7 +20,7 @@ from fsconsole.model.events import (
 )
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
-from fsconsole.model.plan import StepKind
+from fsconsole.model.plan import Cell, StepKind
 from fsconsole.model.run import RunRequest
 from fsconsole.model.sample import Sample
 
@@ -126,3 +127,24 @@ class RunState:
             return None
         steps = self.cells[self.current_cell].steps
         return steps[-1] if steps and steps[-1].outcome is None else None
+
+
+RAW_DEPTH = "raw {} depth"
+"""Name of what a raw row's pilot settles, with "write" or "read"."""
+
+
+def raw_pilot(pilots: Sequence[PilotFinished], cells: Sequence[Cell], cell: Cell) -> PilotFinished | None:
+    """Return a run's pilot of raw streams on a cell's device or array; cells are the run's."""
+    for pilot in pilots:
+        known = cells[pilot.cell] if 0 <= pilot.cell < len(cells) else None
+        is_raw = any(each.name == RAW_DEPTH.format("write") for each in pilot.settled)
+        if is_raw and known and (known.target, known.array, known.members) == (cell.target, cell.array, cell.members):
+            return pilot
+    return None
+
+
+def raw_depths(pilot: PilotFinished) -> dict[str, int]:
+    """Return the depths of "write" and "read" that a pilot chose, where it was one of raw streams."""
+    return {
+        act: each.value for each in pilot.settled for act in ("write", "read") if each.name == RAW_DEPTH.format(act)
+    }

@@ -16,7 +16,7 @@ from fsconsole.errors.targets import PlanBadValue
 from fsconsole.model.plan import ArraySpec, Cell, Equalise, Estimate, Order, Plan, Setting, Step, StepKind
 from fsconsole.model.state import OPEN_STATUSES, RunState
 from fsconsole.model.workload import BUILT_IN, Workload
-from fsconsole.plan import arrays, planfile
+from fsconsole.plan import arrays, planfile, raw
 from fsconsole.plan.arrays import EVERY_LEVEL, Lacking, Site
 from fsconsole.plan.keys import ARRAY, Key
 from fsconsole.plan.planfile import PlanFile, ScaleKind, TargetSpec, scaled, written_bytes
@@ -24,7 +24,7 @@ from fsconsole.plan.read_workload import workload_of
 from fsconsole.plan.rows import Candidate, Rows, list_candidates, rows_of
 from fsconsole.plan.settings import objections
 from fsconsole.plan.sizing import Room, bounded, is_open, likely
-from fsconsole.plan.steps import CRASH_BYTES, cell_steps, crash_load, crash_objection, raw_bytes, raw_reasons
+from fsconsole.plan.steps import CRASH_BYTES, cell_steps, crash_load, crash_objection
 
 
 def workload_choices(plan: PlanFile) -> tuple[tuple[Workload, ...], ...]:
@@ -101,27 +101,56 @@ def estimate(cells: Sequence[Cell], sizes: dict[str, int], catalog: Catalog, ass
     """Return bytes and seconds of all cells that can run; sizes maps paths of targets, or of members, to bytes."""
     running = [cell for cell in cells if not cell.unavailable]
     likely_cells = [replace(cell, workloads=likely(cell.workloads, assumed_bytes_per_s)) for cell in running]
-    most, total = (sum(_cell_bytes(cell, sizes, catalog) for cell in cells) for cells in (running, likely_cells))
+    streams = _raw_bytes(running, sizes, assumed_bytes_per_s)
+    most, total = (
+        streams + sum(_cell_bytes(cell, sizes, catalog) for cell in cells) for cells in (running, likely_cells)
+    )
     loads = [load for cell in likely_cells if not cell.variant.is_raw for load in cell.workloads]
     limited_s = sum(load.duration_s for load in loads)
     # What adds nothing is not in the bytes.
     limited_s += sum(load.sizing.load_time_s for load in loads if load.sizing is not None and not load.added_bytes)
     piloted = {cell.workloads for cell in running if is_open(cell.workloads)}
-    elapsed_s = total / assumed_bytes_per_s + FIXED_CELL_S * (len(running) + len(piloted)) + limited_s
+    # What raw streams write is read back.
+    moved = total + streams + sum(_checked_bytes(cell, sizes, catalog) for cell in running)
+    limited_s += sum(step.least_s for cell in running for step in cell.steps)
+    elapsed_s = moved / assumed_bytes_per_s + FIXED_CELL_S * (len(running) + len(piloted)) + limited_s
     return Estimate(most, elapsed_s, assumed_bytes_per_s, total)
 
 
-def _cell_bytes(cell: Cell, sizes: dict[str, int], catalog: Catalog) -> int:
+def _raw_bytes(cells: Sequence[Cell], sizes: dict[str, int], bytes_per_s: float) -> int:
+    """Return the bytes that raw streams write, with a pilot for each device or array."""
+    written, piloted = 0, set[object]()
+    for cell in cells:
+        if cell.variant.is_raw:
+            size_bytes, place = _size_bytes(cell, sizes), (cell.target, cell.array, cell.members)
+            written += raw.raw_bytes(cell, size_bytes, bytes_per_s)
+            written += 0 if place in piloted else raw.pilot_bytes(size_bytes, bytes_per_s)
+            piloted.add(place)
+    return written
+
+
+def _checked_bytes(cell: Cell, sizes: dict[str, int], catalog: Catalog) -> int:
+    """Return the bytes that the full checks of a cell's filesystem read, its files apart."""
+    checks = sum(step.kind in (StepKind.CHECK, StepKind.CHECK_EMPTY) for step in cell.steps)
+    return int(checks * catalog.get(cell.variant.filesystem).check_share * _size_bytes(cell, sizes)) if checks else 0
+
+
+def _size_bytes(cell: Cell, sizes: dict[str, int]) -> int:
     of_devices = [sizes[path] for path in cell.devices]
-    size_bytes = arrays.usable_bytes(cell.array, of_devices) if cell.array else of_devices[0]
+    return arrays.usable_bytes(cell.array, of_devices) if cell.array else of_devices[0]
+
+
+def _cell_bytes(cell: Cell, sizes: dict[str, int], catalog: Catalog) -> int:
+    """Return the bytes that a cell writes, without the streams of a raw row."""
+    of_devices = [sizes[path] for path in cell.devices]
     equalise = _PASSES[cell.equalise] * sum(of_devices)
     if cell.array and arrays.resyncs(cell.array):
         # Redundancy is written once over; the members beside it are read.
         equalise += max(of_devices)
     if cell.variant.is_raw:
-        return equalise + raw_bytes(size_bytes, cell.workloads)
+        return equalise
     share = catalog.get(cell.variant.filesystem).metadata_share
-    return equalise + int(share * size_bytes) + written_bytes(cell.workloads) + crash_bytes(cell)
+    return equalise + int(share * _size_bytes(cell, sizes)) + written_bytes(cell.workloads) + crash_bytes(cell)
 
 
 def crash_bytes(cell: Cell) -> int:
@@ -220,8 +249,11 @@ def _ordered_cells(
     rows: tuple[Candidate, ...],
     choices: tuple[tuple[Workload, ...], ...],
 ) -> list[tuple[Cell, Site]]:
-    """Return the cells in their order, without position, UUID and steps, with what each is made on."""
-    settings = setting_choices(plan_file)
+    """Return the cells in their order, without position, UUID and steps, with what each is made on.
+
+    A raw row stands for all numbers of threads: it moves what the choice with the most bytes writes.
+    """
+    settings, largest = setting_choices(plan_file), max(choices, key=written_bytes)
     repeats = max(1, plan_file.repeats)
     _require_few(plan_file, "(all axes)", len(sites) * len(settings) * len(choices) * len(rows) * repeats)
     cells = [
@@ -244,6 +276,7 @@ def _ordered_cells(
             site,
         )
         for site, setting, workloads, row, repeat in product(sites, settings, choices, rows, range(1, repeats + 1))
+        if not row.variant.is_raw or workloads is largest
     ]
     if plan_file.order is not Order.AS_LISTED:
         random.Random(plan_file.seed).shuffle(cells)  # noqa: S311 (an order, not a secret)
@@ -263,7 +296,7 @@ def _reasons(cell: Cell, site: Site, plan_file: PlanFile, filesystem: Filesystem
     objected = (objections(choice, site.target) for choice in (dict(cell.setting.values), *choices))
     yield from dict.fromkeys(chain.from_iterable(objected))
     if filesystem is None:
-        yield from raw_reasons(site.target, cell.workloads)
+        yield from raw.raw_reasons(site.target)
         return
     size_bytes, wanted_bytes = site.target.size_bytes, written_bytes(cell.workloads)
     wanted_bytes += crash_load(size_bytes).total_bytes if cell.after.crash else 0

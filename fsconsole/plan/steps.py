@@ -6,13 +6,14 @@ namespace of its own.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 
 from fsconsole import units
 from fsconsole.catalog import words
 from fsconsole.catalog.filesystem import Filesystem
+from fsconsole.model.metrics import RAW_DEPTHS
 from fsconsole.model.plan import ArraySpec, Cell, DeleteWith, Equalise, Step, StepKind, Write
 from fsconsole.model.workload import (
     BUILT_IN,
@@ -25,11 +26,11 @@ from fsconsole.model.workload import (
     Workload,
     WorkloadKind,
 )
+from fsconsole.plan import raw
 from fsconsole.plan.arrays import ARRAY_NAME, ARRAY_PATH, Site, resyncs
-from fsconsole.plan.planfile import TargetSpec, unsized, written_bytes
+from fsconsole.plan.planfile import TargetSpec
 from fsconsole.plan.settings import own_values, writes_of
-from fsconsole.text import GIB, KIB, MIB, SECTOR_BYTES
-from fsconsole.units import format_bytes_exact
+from fsconsole.text import KIB, MIB, SECTOR_BYTES
 
 MOUNT_POINT = "/run/fsconsole/mnt"
 CRASH_TREE = MOUNT_POINT + "/crash"
@@ -199,68 +200,6 @@ def _counted(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-BLOCK_BYTES = MIB
-"""One direct write or read: large enough that its own cost is small on any disk."""
-_UNSAID_BYTES = GIB
-"""Where a plan's workloads write nothing themselves, or a pilot sizes them."""
-# Programs of this interpreter (-I: nothing of the operator's environment is imported): a raw row can be repeated by hand.
-_STREAM = (sys.executable, "-I", "-m", "fsconsole.workloads.raw")
-_READTEST = (sys.executable, "-I", "-m", "fsconsole", "readtest")
-
-
-def raw_bytes(target_bytes: int, workloads: Sequence[Workload]) -> int:
-    """Return the bytes that a raw row writes to a target; target_bytes 0: not known."""
-    return sum(streams * stream_bytes(target_bytes, workloads, streams) for streams, _ in _stream_counts(workloads))
-
-
-def stream_bytes(target_bytes: int, workloads: Sequence[Workload], streams: int) -> int:
-    """Return the bytes of one stream, in whole blocks: together what the workloads write, or the whole device."""
-    # What a pilot sizes has no size yet, and the row's commands are agreed to before it.
-    wanted = written_bytes([unsized(load) for load in workloads]) or _UNSAID_BYTES
-    total = min(wanted, target_bytes) if target_bytes else wanted
-    return max(1, total // streams // BLOCK_BYTES) * BLOCK_BYTES
-
-
-def raw_reasons(target: TargetSpec, workloads: Sequence[Workload]) -> tuple[str, ...]:
-    """Return why a raw row can't run: each stream needs a block of the device for itself."""
-    most = max((workload.threads for workload in workloads), default=1)
-    if target.size_bytes == 0 or target.size_bytes // most >= BLOCK_BYTES:
-        return ()
-    return (f"{target.path} has no room for {most} raw streams of {format_bytes_exact(BLOCK_BYTES)} each",)
-
-
-def _stream_counts(workloads: Sequence[Workload]) -> tuple[tuple[int, int | None], ...]:
-    """Return numbers of streams, each with the first workload of so many threads under the same settings.
-
-    One stream stands for all of them.
-    """
-    first: dict[object, int] = {}
-    for number, workload in enumerate(workloads):
-        if workload.threads > 1:
-            first.setdefault((workload.threads, workload.settings), number)
-    return ((1, None), *((workloads[number].threads, number) for number in first.values()))
-
-
-def _stream(
-    kind: StepKind, target: TargetSpec, workloads: Sequence[Workload], streams: int, number: int | None
-) -> Step:
-    size = stream_bytes(target.size_bytes, workloads, streams)
-    verb, preposition = ("write", "to") if kind is StepKind.RAW_WRITE else ("read", "from")
-    argv = (
-        *_STREAM, verb, target.path,
-        "--streams", str(streams), "--bytes", str(size), "--block", str(BLOCK_BYTES),
-    )  # fmt: skip
-    flush = "; then flush" if kind is StepKind.RAW_WRITE else ""
-    return Step(
-        kind,
-        f"{verb} straight {preposition} {target.path}: {_counted(streams, 'stream')} of {format_bytes_exact(size)}"
-        f" in direct {verb}s of {format_bytes_exact(BLOCK_BYTES)}{flush}",
-        (argv,),
-        changes=f"overwrites {target.path}" if kind is StepKind.RAW_WRITE else "",
-        workload=number,
-    )
-
-
 def cell_steps(cell: Cell, site: Site, filesystem: Filesystem | None, array_uuid: str = "") -> tuple[Step, ...]:
     """Return all steps of a cell; filesystem is None for a raw row, which has streams instead."""
     steps = list(_beginning(cell, site, array_uuid))
@@ -278,9 +217,14 @@ def cell_steps(cell: Cell, site: Site, filesystem: Filesystem | None, array_uuid
 
 
 def _beginning(cell: Cell, site: Site, array_uuid: str) -> Iterator[Step]:
-    """Yield the steps before the filesystem: an array is made of members that are alike, then has its settings."""
+    """Yield the steps before the filesystem: an array is made of members that are alike, then has its settings.
+
+    A raw row's pilot, which only the first of them makes, comes before the device is made equal.
+    """
+    pilot = (raw.pilot_step(site.target),) if cell.variant.is_raw else ()
     if site.array is None:
         yield Step(StepKind.GATE, f"verify that {site.target.path} is the device that was agreed to")
+        yield from pilot
         yield from _settings(dict(cell.setting.values), site.target)
         yield from _equalise(site.target, cell.equalise)
         return
@@ -290,21 +234,22 @@ def _beginning(cell: Cell, site: Site, array_uuid: str) -> Iterator[Step]:
         for step in _equalise(member, cell.equalise):
             yield replace(step, device=member.path)
     yield from making_steps(site.array, paths, array_uuid)
+    yield from pilot
     yield from _settings(dict(cell.setting.values), site.target)
 
 
 def _raw_life(cell: Cell, target: TargetSpec) -> Iterator[Step]:
-    """Yield the writes, then the reads of what they wrote, then the read test."""
-    counts = _stream_counts(cell.workloads)
+    """Yield the writes, then the reads of what they wrote, then the read test.
+
+    Settings of a workload's own hold for streams of its own, or these would be no reference for it.
+    """
     for kind in (StepKind.RAW_WRITE, StepKind.RAW_READ):
-        for streams, number in counts:
+        for number, depths in product(cell.raw_parts, (RAW_DEPTHS[:1], RAW_DEPTHS)):
             if kind is StepKind.RAW_WRITE:
                 yield Step(StepKind.QUIESCE, _QUIESCE, workload=number)
-            step = _stream(kind, target, cell.workloads, streams, number)
-            # A workload's own settings hold for the streams that stand for it, or they would be no reference.
+            step = replace(raw.stream_step(kind, target, cell.workloads, depths), workload=number)
             yield from _with_own_settings(cell, target, number, (step,))
-    readtest = ((*_READTEST, target.path, "--json", "--watched"),)
-    yield Step(StepKind.READTEST, f"read {target.path} for 3 s through the page cache", readtest)
+    yield raw.readtest_step(target)
 
 
 def _filesystem_life(cell: Cell, target: TargetSpec, filesystem: Filesystem) -> Iterator[Step]:
@@ -468,6 +413,10 @@ def _in_words(values: dict[str, str]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in values.items())
 
 
+SETTLE_LEAST_S = 6.0
+"""Reads of a flash device before its discard and after it, 3 s each; those after it may go on for 60 s."""
+
+
 def _equalise(target: TargetSpec, equalise: Equalise) -> Iterator[Step]:
     device = target.path
     argv: tuple[str, ...]
@@ -487,4 +436,5 @@ def _equalise(target: TargetSpec, equalise: Equalise) -> Iterator[Step]:
         title, changes = f"discard all of {device}{wait}", f"discards all of {device}"
     else:
         return
-    yield Step(StepKind.EQUALISE, title, (argv,), changes)
+    least_s = SETTLE_LEAST_S if equalise is Equalise.DISCARD and target.is_flash else 0.0
+    yield Step(StepKind.EQUALISE, title, (argv,), changes, least_s=least_s)

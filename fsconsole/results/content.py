@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from string import ascii_letters
 
-from fsconsole.model.events import WarningKind
+from fsconsole.model.events import PilotFinished, WarningKind
 from fsconsole.model.figures import Publication, PublishedRow
-from fsconsole.model.metrics import Metric, Unit
+from fsconsole.model.metrics import RAW_DEPTHS, Metric, Unit
 from fsconsole.model.plan import arrays_in_words
 from fsconsole.model.rounds import FREE_PAGE_REPORTING
 from fsconsole.model.run import Target
@@ -185,6 +185,16 @@ def crash_words(row: GridRow) -> str:
     lost_words = f"{lost} LOST" if lost else "none lost"
     part_words = f", {part} in part (empty, cut or torn)" if part else ""
     return f"crash: of {synced} synced files {lost_words}; of {unsynced} unsynced files {whole} survived{part_words}"
+
+
+def pilot_words(pilot: PilotFinished) -> str:
+    """Return what a pilot of raw streams found: "writes 900, 1800, 1750, 1760, reads 800, 1700, 1650, 1640 MB/s"."""
+    found = {figure.metric: f"{figure.value / 1e6:.0f}" for figure in pilot.measurements}
+    rates = {
+        act: ", ".join(found.get(Metric(f"raw_pilot_{act}_{depth}"), MISSING) for depth in RAW_DEPTHS)
+        for act in ("write", "read")
+    }
+    return f"writes {rates['write']}, reads {rates['read']} MB/s"
 
 
 # Warnings as letters in the table, and in words below it.

@@ -45,17 +45,10 @@ class CellFigures:
 def parts_of(cell: Cell) -> tuple[int | None, ...]:
     """Return what a cell's figures are kept apart by: its workloads where it has several, else nothing.
 
-    A raw row has a part for each number of threads, and settings of a workload's own, under the first that has them.
+    A raw row has a part for each choice of settings of a workload's own, under the first that has it.
     """
-    if len(cell.workloads) < 2:
-        return (None,)
-    numbers = range(len(cell.workloads))
-    if cell.variant.is_raw:
-        first: dict[object, int] = {}
-        for number in numbers:
-            first.setdefault((cell.workloads[number].threads, cell.workloads[number].settings), number)
-        return tuple(first.values())
-    return tuple(numbers)
+    parts = cell.raw_parts if cell.variant.is_raw else tuple(range(len(cell.workloads)))
+    return parts if len(parts) > 1 else (None,)
 
 
 def figures_of(cell: Cell, state: CellState, workload: int | None) -> CellFigures:
@@ -168,8 +161,8 @@ def _words(key: RowKey, settings: tuple[str, ...]) -> tuple[str, ...]:
     variant, values = key.variant, dict(key.setting.values)
     load = _load_words(key.workloads[key.workload or 0]) if key.workloads else ("",) * 8
     if variant.is_raw:
-        # Its streams are of no workload: only their number is taken from one.
-        load = ("", load[1], *("",) * 6)
+        # Its streams are of no workload.
+        load = ("",) * 8
     return (
         variant.label or variant.filesystem,
         key.target if key.array is None else "",

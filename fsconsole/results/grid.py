@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fsconsole.errors.runs import UnknownColumn
-from fsconsole.model.events import WarningKind
+from fsconsole.model.events import PilotFinished, WarningKind
 from fsconsole.model.figures import Measurement, Publication
 from fsconsole.model.metrics import Metric, Unit
 from fsconsole.model.rounds import replaced_cells
-from fsconsole.model.state import CellState, CellStatus, RunState
+from fsconsole.model.state import CellState, CellStatus, RunState, raw_depths, raw_pilot
 from fsconsole.model.workload import WorkloadKind
 from fsconsole.results.figures import (
     CellFigures,
@@ -35,10 +35,12 @@ Grouped = dict[RowKey, list[CellFigures]]
 
 def _with_raw_shares(grouped: Grouped) -> Grouped:
     """Return the cells of each row with their shares of the raw row's medians, in per cent; without one, as they are."""
-    raw = {_place(key): [cell for cell in cells if cell.counts] for key, cells in grouped.items() if key.variant.is_raw}
+    raw: dict[object, list[CellFigures]] = {}
+    for key, cells in grouped.items():
+        raw.setdefault(_place(key), []).extend(cell for cell in cells if key.variant.is_raw and cell.counts)
     shared: Grouped = {}
     for key, cells in grouped.items():
-        references = () if key.variant.is_raw else _references(key, raw.get(_place(key), []))
+        references = () if key.variant.is_raw else _references(raw[_place(key)])
         shared[key] = []
         for cell in cells:
             durable = cell.value(Metric.DURABLE)
@@ -50,21 +52,15 @@ def _with_raw_shares(grouped: Grouped) -> Grouped:
 
 
 def _place(key: RowKey) -> tuple[object, ...]:
-    """Return what a row shares with its raw row: all but the variant, and of its own workload threads and settings."""
+    """Return what a row shares with its raw row: device or array, settings, and those of its own workload."""
     own = key.workloads[key.workload or 0].settings if key.workloads else ()
-    return (key.target, key.array, key.setting, key.workloads, _threads(key), own)
+    return (key.target, key.array, key.setting, own)
 
 
-def _threads(key: RowKey) -> int:
-    return key.workloads[key.workload or 0].threads if key.workloads else 1
-
-
-def _references(key: RowKey, raw: list[CellFigures]) -> tuple[tuple[Metric, float], ...]:
+def _references(raw: list[CellFigures]) -> tuple[tuple[Metric, float], ...]:
     """Return a median in bytes/s for each share that can be told."""
-    # One thread is one stream: a raw row measures it once.
-    many = Metric.RAW_WRITE_1 if _threads(key) == 1 else Metric.RAW_WRITE_N
     found = []
-    for share, metric in ((Metric.OF_RAW_1, Metric.RAW_WRITE_1), (Metric.OF_RAW_N, many)):
+    for share, metric in ((Metric.OF_RAW_1, Metric.RAW_WRITE_1), (Metric.OF_RAW_N, Metric.RAW_WRITE_N)):
         values = tuple(value for cell in raw if (value := cell.value(metric)))
         if values:
             found.append((share, median_of(values)))
@@ -322,7 +318,8 @@ def build_grid(state: RunState, *, sort_by: Metric = DEFAULT_SORT, publication: 
             figures = replace(figures_of(cell, cell_state, part), counts=cell.index not in replaced)
             grouped.setdefault(RowKey.of(cell, part), []).append(figures)
     grouped = _with_raw_shares(grouped)
-    names = dict(zip(grouped, row_names(tuple(grouped)), strict=True))
+    named = zip(grouped, row_names(tuple(grouped)), strict=True)
+    names = {key: name + _depth_words(pilot_of(state, key, grouped[key][0].cell)) for key, name in named}
     alike = _equal_keys(grouped, state.cells)
     rows = [_row(names[keys[0]], keys, [cell for key in keys for cell in grouped[key]]) for keys in alike]
     warnings, order = list(warnings_seen(state)), {key: number for number, key in enumerate(grouped)}
@@ -338,6 +335,20 @@ def build_grid(state: RunState, *, sort_by: Metric = DEFAULT_SORT, publication: 
             reason = f"durable figures of '{row.name}' lie {spread:.0f} % apart"
             warnings.append(Noted(WarningKind.SPREAD, reason, _SPREAD_HINT, row.indexes))
     return Grid(_sorted(rows, sort_by), sort_by, tuple(warnings), publication)
+
+
+def pilot_of(state: RunState, key: RowKey, index: int) -> PilotFinished | None:
+    """Return the pilot of a raw row, of which index is a cell; None for other rows, and where there was none."""
+    cells = state.request.plan.cells
+    return raw_pilot(state.pilots, cells, cells[index]) if key.variant.is_raw else None
+
+
+def _depth_words(pilot: PilotFinished | None) -> str:
+    """Return the depth that a raw row's pilot chose: ", depth 4", or ", depth 4, reads 16"."""
+    depths = raw_depths(pilot) if pilot else {}
+    written, of_reads = depths.get("write"), depths.get("read")
+    words = f", depth {written}" if written else ""
+    return words if of_reads in (written, None) else f"{words}, reads {of_reads}"
 
 
 def sort_grid(grid: Grid, metric: Metric, *, is_reversed: bool = False) -> Grid:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fsconsole.model.metrics import Metric
+from fsconsole.model.metrics import RAW_DEPTHS, Metric
 from fsconsole.model.state import RunState
 from fsconsole.results.content import (
     UNITS_NOTE,
@@ -16,11 +16,12 @@ from fsconsole.results.content import (
     facts,
     hanging,
     heading,
+    pilot_words,
     table_of,
     warning_lines,
     worded,
 )
-from fsconsole.results.grid import DEFAULT_COLUMNS, Grid
+from fsconsole.results.grid import DEFAULT_COLUMNS, Grid, pilot_of
 from fsconsole.results.sentences import findings_lines, findings_of
 from fsconsole.results.table import LEAST_WIDTH, table_lines
 from fsconsole.text import cells_of, printable, wrap
@@ -70,6 +71,11 @@ def render_text(
         lines += ["", "CPU"] if shares else []
         for said in shares:
             lines += hanging("  ", printable(said), width)
+        pilots = {row.name: pilot for row in grid.rows if (pilot := pilot_of(state, row.key, row.cells[0].cell))}
+        depths = ", ".join(map(str, RAW_DEPTHS))
+        lines += ["", *_wrapped((f"Pilots of raw streams, {depths} direct calls at a time",), width)] if pilots else []
+        for name, pilot in pilots.items():
+            lines += hanging("  ", printable(f"{name}: {pilot_words(pilot)}"), width)
         # A cell with several workloads has a row for each, and one check.
         checks = {row.indexes: f"{row.name}: {words}" for row in grid.rows if (words := check_words(row))}
         lines += ["", *_wrapped(("Checks, from an empty and a filled filesystem",), width)] if checks else []

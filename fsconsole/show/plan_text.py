@@ -104,7 +104,7 @@ def cell_words(cell: Cell) -> tuple[str, ...]:
     """Return what cells may differ in beside variant and repeat; all cells of a plan give equally many words."""
     threads = ",".join(str(workload.threads) for workload in cell.workloads)
     words = (
-        f"threads {threads}",
+        "" if cell.variant.is_raw else f"threads {threads}",
         *(f"{name}={value}" for name, value in cell.setting.values),
         *array_aspects(cell.array, len(cell.members)),
         cell.target,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from fsconsole.client.runs import Look
 from fsconsole.model.figures import Publication
-from fsconsole.model.metrics import OF_MIXES, Metric, Unit
+from fsconsole.model.metrics import OF_MIXES, PILOTS, Metric, Unit
 from fsconsole.results.content import (
     check_words,
     cpu_words,
@@ -52,7 +52,7 @@ _FIRST_OF_GROUP = {
     ),
     "against raw": (
         Metric.OF_RAW_1, Metric.OF_RAW_N, Metric.RAW_WRITE_1, Metric.RAW_WRITE_N, Metric.RAW_READ_1,
-        Metric.RAW_READ_N, Metric.READTEST,
+        Metric.RAW_READ_N, Metric.READTEST, *PILOTS,
     ),
     "extents": (
         Metric.EXTENTS_MEAN, Metric.EXTENTS_MEDIAN, Metric.EXTENTS_MAX, Metric.EXTENT_SIZE_MEDIAN,

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import queue
+import signal
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,11 +21,12 @@ from fsconsole.journal.past import read_state
 from fsconsole.journal.store import list_runs
 from fsconsole.model.events import Outcome
 from fsconsole.model.load import ThreadState
-from fsconsole.model.metrics import Metric
+from fsconsole.model.metrics import PILOTS, Metric
 from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import Sample
-from fsconsole.model.state import CellStatus
+from fsconsole.model.state import CellStatus, raw_depths
 from fsconsole.model.workload import Workload, WorkloadKind
+from fsconsole.plan.raw import depth_of
 from fsconsole.system.block import open_exclusive
 from fsconsole.system.mounts import engine_argv
 from fsconsole.telemetry.machine import bdi_stats_path
@@ -32,7 +35,7 @@ from fsconsole.text import KIB, MIB
 from fsconsole.workloads.builtin import BuiltInLoad, prepare_load
 from fsconsole.workloads.protocol import load_measurements
 from fsconsole.workloads.raw import from_line
-from tests.conftest import MakeLoopDevice, Mount, run
+from tests.conftest import MakeLoopDevice, Mount, run, wait_until
 from tests.loop.gate_cases import file_below, loop_over, sparse
 from tests.loop.runs import assert_nothing_left, new_run, succeed, written
 
@@ -158,8 +161,8 @@ def stream(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*STREAM, *words], check=False, capture_output=True, text=True)
 
 
-def sized(streams: int, each: int, block: int = MIB) -> list[str]:
-    return ["--streams", str(streams), "--bytes", str(each), "--block", str(block)]
+def sized(depth: int, size: int, block: int = MIB) -> list[str]:
+    return ["--depth", str(depth), "--bytes", str(size), "--block", str(block)]
 
 
 def nonzero_mib(device: str) -> list[int]:
@@ -199,9 +202,28 @@ def test_a_raw_row_has_its_figures_each_from_the_command_that_was_planned(whole)
     state = read_state(folder)
     assert [cell.status for cell in state.cells] == [CellStatus.DONE] * 2
     raw = state.cells[0]
-    executed = [list(command.argv) for step in raw.steps for command in step.commands]
-    assert executed == [argv for step in planned["cells"][0]["steps"] for argv in step["commands"]]
-    assert len(executed) == 5
+    wanted, executed = (
+        planned["cells"][0]["steps"],
+        {step.number: [[*c.argv] for c in step.commands] for step in raw.steps},
+    )
+    (pilot,) = state.pilots
+    of_pilot = {figure.metric: figure.value for figure in pilot.measurements}
+    assert set(of_pilot) == set(PILOTS)
+    assert min(of_pilot.values()) > 0
+    chosen = {
+        act: max((1, 4, 16, 32), key=lambda depth, act=act: of_pilot[Metric(f"raw_pilot_{act}_{depth}")])
+        for act in ("write", "read")
+    }
+    assert raw_depths(pilot) == chosen
+    depths = [
+        (step["kind"], depth_of(argv)) for number, step in enumerate(wanted) for argv in executed[number]
+        if step["kind"].startswith("raw-") and argv in step["commands"]
+    ]  # fmt: skip
+    assert depths == [
+        *(("raw-pilot", depth) for depth in (1, 4, 16, 32) * 2),
+        ("raw-write", 1), ("raw-write", chosen["write"]), ("raw-read", 1), ("raw-read", chosen["read"]),
+    ]  # fmt: skip
+    assert sum(map(len, executed.values())) == len(depths) + 1
     for metric in (
         Metric.RAW_WRITE_1,
         Metric.RAW_WRITE_N,
@@ -210,7 +232,8 @@ def test_a_raw_row_has_its_figures_each_from_the_command_that_was_planned(whole)
         Metric.READTEST,
     ):
         assert raw.value(metric) > 0, metric
-    assert raw.value(Metric.WRITTEN) == raw.value(Metric.READ_BYTES) == 12 * MIB
+    # The device was full, and as much had been read, before ten seconds were over.
+    assert raw.value(Metric.WRITTEN) == raw.value(Metric.READ_BYTES) == 64 * MIB
     assert raw.value(Metric.DURABLE) == raw.value(Metric.RAW_WRITE_N) <= raw.value(Metric.WRITE)
     assert {step.outcome for step in raw.steps} == {Outcome.DONE}
 
@@ -237,12 +260,12 @@ def test_a_planned_command_can_be_repeated_by_hand(whole):
     assert json.loads(run(*steps["readtest"][0]))["device"] == device
 
 
-def test_every_stream_writes_its_own_part_of_the_device_and_nothing_else(loop_device):
+def test_a_stream_writes_from_the_devices_beginning_and_no_more_than_its_bytes(loop_device):
     device = loop_device(40 * MIB)
-    done = stream("write", device, *sized(4, 2 * MIB))
+    done = stream("write", device, *sized(4, 8 * MIB))
     assert done.returncode == 0, done.stderr
     assert from_line(done.stdout).moved_bytes == 8 * MIB
-    assert nonzero_mib(device) == [0, 1, 10, 11, 20, 21, 30, 31]
+    assert nonzero_mib(device) == [*range(8)]
 
 
 def test_a_write_ends_with_one_flush_and_a_read_writes_nothing(loop_device):
@@ -251,8 +274,12 @@ def test_a_write_ends_with_one_flush_and_a_read_writes_nothing(loop_device):
     assert stream("read", device, *sized(2, 4 * MIB)).returncode == 0
     assert flushes(device) == before
     assert nonzero_mib(device) == []
-    assert stream("write", device, *sized(2, 4 * MIB)).returncode == 0
-    assert flushes(device) == before + 1
+    # With time left it goes on to the end of the device; a read goes over the same 4 MiB again.
+    for act, flushed in (("write", 1), ("read", 1)):
+        done = stream(act, device, *sized(2, 4 * MIB), "--seconds", "60")
+        assert from_line(done.stdout).moved_bytes == 8 * MIB
+        assert flushes(device) == before + flushed
+    assert nonzero_mib(device) == [*range(8)]
 
 
 def flushes(device: str) -> int:
@@ -272,6 +299,29 @@ def test_a_claimed_or_a_mounted_device_is_left_as_it_is(loop_device, mounted):
     run("mkfs.ext4", "-q", device)
     mounted(device)
     assert stream("write", device, *sized(1, MIB)).returncode == 1
+
+
+def test_what_a_stream_writes_is_random_and_no_page_comes_twice(loop_device):
+    device = loop_device(40 * MIB)
+    assert stream("write", device, *sized(16, 40 * MIB)).returncode == 0
+    data = Path(device).read_bytes()
+    assert len({data[place : place + 4096] for place in range(0, len(data), 4096)}) == len(data) // 4096
+    assert len(zlib.compress(data[: 4 * MIB], 1)) > 4 * MIB
+
+
+def test_processes_of_a_killed_stream_go_no_further(loop_device):
+    device = loop_device(2**40)
+    argv = [*STREAM, "read", device, *sized(4, 2**40), "--seconds", "600"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as parent:
+        try:
+            children = Path(f"/proc/{parent.pid}/task/{parent.pid}/children")
+            wait_until(lambda: len(children.read_text().split()) == 4, "the processes have begun")
+            parent.kill()
+            # Each has the pipes open: these end with the last of them.
+            assert parent.communicate(timeout=LIMIT_S) == (b"", b"")
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(parent.pid, signal.SIGKILL)
 
 
 def test_a_stream_that_fails_in_the_middle_says_so(loop_device):

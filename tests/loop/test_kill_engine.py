@@ -86,7 +86,7 @@ nr_requests = 16
 crash = true
 """
 )
-RAW = (StepKind.RAW_WRITE, StepKind.RAW_READ, StepKind.READTEST)
+RAW = (StepKind.RAW_PILOT, StepKind.RAW_WRITE, StepKind.RAW_READ, StepKind.READTEST)
 PLANS = {**dict.fromkeys(HANDLERS, PLAN), **dict.fromkeys(RAW, RAW_PLAN)}
 """A plan whose second cell has a step of that kind."""
 ELSEWHERE = frozenset({StepKind.ARRAY, StepKind.ARRAY_SYNC, StepKind.ARRAY_STOP, StepKind.PILOT})

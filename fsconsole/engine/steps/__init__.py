@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fsconsole.engine.steps import arrays, crash, equalise, life, load, pilot, settings
+from fsconsole.engine.steps import arrays, crash, equalise, life, load, pilot, raw, settings
 from fsconsole.engine.work import Handler
 from fsconsole.model.plan import StepKind
 
@@ -32,9 +32,10 @@ HANDLERS: dict[StepKind, Handler] = {
     StepKind.COLD_MOUNT: life.mount_cold,
     StepKind.DELETE: life.delete,
     StepKind.DELETE_UNMOUNT: life.unmount_after_delete,
-    StepKind.RAW_WRITE: load.write,
-    StepKind.RAW_READ: load.read,
-    StepKind.READTEST: load.readtest,
+    StepKind.RAW_PILOT: raw.pilot,
+    StepKind.RAW_WRITE: raw.write,
+    StepKind.RAW_READ: raw.read,
+    StepKind.READTEST: raw.readtest,
     StepKind.ARRAY_STOP: life.release,
     StepKind.RELEASE: life.release,
 }

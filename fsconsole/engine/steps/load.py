@@ -1,9 +1,8 @@
-"""Steps that move data: quiesce, workload, drain, and the streams and read test of raw rows."""
+"""Steps that move data: quiesce, workload, drain."""
 
 from __future__ import annotations
 
 import errno
-import json
 import os
 import time
 from contextlib import ExitStack
@@ -30,7 +29,6 @@ from fsconsole.telemetry.traffic import TrafficWindow
 from fsconsole.units import format_bytes, format_bytes_exact, format_elapsed
 from fsconsole.workloads import protocol
 from fsconsole.workloads.builtin import BuiltInLoad, prepare_load
-from fsconsole.workloads.raw import StreamReport, from_line
 from fsconsole.workloads.tree import SourceFiles, subdirectories
 
 
@@ -256,58 +254,3 @@ def _end_generator(work: CellWork, window: LoadWindow) -> None:
     """Wait for the generator's exit and keep its output with the load's step."""
     work.keep(window.step, window.handle.end())
     window.handle.kill()
-
-
-def write(work: CellWork, step: Step) -> StepResult:
-    """Write the raw streams after the whole gate; from then on the device's content is this run's own."""
-    (argv,) = step.commands
-    work.run.prover.prove_place(work.cell, work.cell.target)
-    settings.about_to_load(work)
-    with work.run.prover.wiping(work.cell, argv):
-        report = from_line(work.command(argv).out)
-    warnings_load.about_duration(work, step.title.partition(":")[0], _seconds(report, report.flushed_ns))
-    metric = Metric.RAW_WRITE_1 if report.streams == 1 else Metric.RAW_WRITE_N
-    write_s = _seconds(report, report.last_ended_ns)
-    # The write columns that a raw row shares with filesystems; its flush is the drain.
-    figures = [
-        Measurement(metric, report.bytes_per_s),
-        Measurement(Metric.WRITTEN, report.moved_bytes),
-        Measurement(Metric.WRITE_TIME, write_s),
-        Measurement(Metric.FIRST_DONE, _seconds(report, report.first_ended_ns)),
-        Measurement(Metric.LAST_DONE, write_s),
-        Measurement(Metric.DRAIN, (report.flushed_ns - report.last_ended_ns) / 1e9),
-        Measurement(Metric.DURABLE, report.bytes_per_s),
-    ]
-    if write_s > 0:
-        figures.append(Measurement(Metric.WRITE, report.moved_bytes / write_s))
-    return StepResult(tuple(figures))
-
-
-def read(work: CellWork, step: Step) -> StepResult:
-    """Read the raw streams back."""
-    settings.about_to_load(work)
-    report = from_line(work.command(step.commands[0]).out)
-    metric = Metric.RAW_READ_1 if report.streams == 1 else Metric.RAW_READ_N
-    return StepResult(
-        (
-            Measurement(metric, report.bytes_per_s),
-            Measurement(Metric.READ, report.bytes_per_s),
-            Measurement(Metric.READ_BYTES, report.moved_bytes),
-            Measurement(Metric.READ_TIME, _seconds(report, report.last_ended_ns)),
-        )
-    )
-
-
-def readtest(work: CellWork, step: Step) -> StepResult:
-    """Run the buffered read test."""
-    settings.about_to_load(work)
-    text = work.command(step.commands[0]).out
-    try:
-        figure = float(json.loads(text)["bytes_per_s"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise StepFailed("the read test gave no figure") from error
-    return StepResult((Measurement(Metric.READTEST, figure),))
-
-
-def _seconds(report: StreamReport, until_ns: int) -> float:
-    return (until_ns - report.first_started_ns) / 1e9

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.model.plan import Cell, Step, StepKind
 from fsconsole.plan.planfile import TargetSpec
-from fsconsole.plan.steps import BLOCK_BYTES, raw_bytes, stream_bytes
+from fsconsole.plan.raw import BLOCK_BYTES, stream_bytes
 from fsconsole.text import GIB, MIB
 from tests.unit.plan.examples import DEVICE, SMALLEST, VARIANT, WORKLOAD, build
 
@@ -183,86 +184,99 @@ def raw_cell(text: str, target: TargetSpec = DEVICE) -> Cell:
     return cell
 
 
-def argvs(cell: Cell, kind: StepKind) -> list[tuple[str, ...]]:
-    return [step.commands[0] for step in cell.steps if step.kind is kind]
+def streams(cell: Cell, kind: StepKind) -> list[tuple[int | None, list[tuple[str, ...]]]]:
+    """Return the workload of each stream's step, with its commands' words from the act on."""
+    return [(step.workload, [argv[4:] for argv in step.commands]) for step in cell.steps if step.kind is kind]
 
 
-def words_of(argv: tuple[str, ...]) -> dict[str, int]:
-    return {name: int(argv[argv.index(f"--{name}") + 1]) for name in ("streams", "bytes", "block")}
+def words_of(act: str, depths: tuple[int, ...], size: int, seconds: int) -> list[tuple[str, ...]]:
+    bounds = ("--bytes", str(size), "--block", str(MIB), "--seconds", str(seconds))
+    return [(act, "/dev/loop7", "--depth", str(depth), *bounds) for depth in depths]
 
 
-def test_one_stream_and_as_many_as_threads_write_what_the_workload_writes_and_read_it_back() -> None:
+DEPTHS = (1, 4, 16, 32)
+
+
+def test_a_raw_row_has_a_pilot_of_every_depth_before_its_device_is_made_equal_then_depth_1_and_the_pilots() -> None:
     cell = raw_cell(RAW + SIZED)
-    for kind, act in ((StepKind.RAW_WRITE, "write"), (StepKind.RAW_READ, "read")):
-        one, many = argvs(cell, kind)
-        assert one[1:6] == ("-I", "-m", "fsconsole.workloads.raw", act, "/dev/loop7")
-        assert words_of(one) == {"streams": 1, "bytes": 32 * MIB, "block": MIB}
-        assert words_of(many) == {"streams": 4, "bytes": 8 * MIB, "block": MIB}
     writes = ["quiesce", "raw-write"]
     assert [step.kind.value for step in cell.steps] == [
-        "gate", "equalise", *writes, *writes, "raw-read", "raw-read", "readtest", "release",
+        "gate", "raw-pilot", "equalise", *writes, *writes, "raw-read", "raw-read", "readtest", "release",
     ]  # fmt: skip
-    (argv,) = argvs(cell, StepKind.READTEST)
-    assert argv[1:] == ("-I", "-m", "fsconsole", "readtest", "/dev/loop7", "--json", "--watched")
+    ((_, pilot),) = streams(cell, StepKind.RAW_PILOT)
+    assert pilot == [words for act in ("write", "read") for words in words_of(act, DEPTHS, 256 * MIB, 1)]
+    for kind, act in ((StepKind.RAW_WRITE, "write"), (StepKind.RAW_READ, "read")):
+        # What the workload writes.
+        of_depth = [words_of(act, depths, 32 * MIB, 10) for depths in (DEPTHS[:1], DEPTHS)]
+        assert streams(cell, kind) == [(0, words) for words in of_depth]
+    (readtest,) = (step.commands[0] for step in cell.steps if step.kind is StepKind.READTEST)
+    assert readtest[1:] == ("-I", "-m", "fsconsole", "readtest", "/dev/loop7", "--json", "--watched")
     changes = {step.kind: step.changes for step in cell.steps}
-    assert changes[StepKind.RAW_WRITE] == "overwrites /dev/loop7"
+    assert changes[StepKind.RAW_PILOT] == changes[StepKind.RAW_WRITE] == "overwrites /dev/loop7"
     assert changes[StepKind.EQUALISE] == "discards all of /dev/loop7"
 
 
-def test_streams_stand_for_the_workloads_of_their_number_of_threads() -> None:
-    for text, streams in [
-        (SIZED.replace("threads = 4", "threads = 1"), [(None, 1)]),
-        (SIZED + SIZED.replace("threads = 4", "threads = 16"), [(None, 1), (0, 4), (1, 16)]),
-        (SIZED + SIZED + SIZED.replace("threads = 4", "threads = 2"), [(None, 1), (0, 4), (2, 2)]),
-    ]:
-        found = [step for step in raw_cell(RAW + text).steps if step.kind is StepKind.RAW_WRITE]
-        assert [(step.workload, words_of(step.commands[0])["streams"]) for step in found] == streams
+def test_a_pilot_on_an_array_comes_after_it_is_made() -> None:
+    plan = build(RAW + "array = [{ level = 'raid0' }]\n" + SIZED, DEVICE, TargetSpec("/dev/loop8", GIB))
+    kinds = [step.kind.value for step in plan.cells[0].steps]
+    assert kinds.index("array") < kinds.index("raw-pilot") < kinds.index("raw-write")
 
 
-@given(
-    device=st.integers(1, 4096).map(lambda blocks: blocks * MIB + 512),
-    threads=st.integers(1, 64),
-    size=st.integers(1, 2**33),
-)
-def test_no_stream_leaves_its_part_of_the_device(device: int, threads: int, size: int) -> None:
-    load = f"[[workload]]\nkind = 'create'\nthreads = {threads}\nfile_size = {size}\nblock_size = 1\n"
+@given(device=st.integers(1, 4096).map(lambda blocks: blocks * MIB + 512), size=st.integers(1, 2**33))
+def test_a_stream_has_whole_blocks_and_fits_on_the_device(device: int, size: int) -> None:
+    load = f"[[workload]]\nkind = 'create'\nfile_size = {size}\nblock_size = 1\n"
     cell = raw_cell(RAW + load, TargetSpec("/dev/x", device))
-    each = stream_bytes(device, cell.workloads, threads)
-    assert each % BLOCK_BYTES == 0
-    if device // threads < MIB:
-        assert f"no room for {threads} raw streams" in cell.unavailable
-        return
+    moved = stream_bytes(device, cell.workloads)
     assert cell.unavailable == ""
-    assert each <= device // threads // BLOCK_BYTES * BLOCK_BYTES
-    assert each * threads <= max(size * threads, threads * BLOCK_BYTES)
+    assert moved % BLOCK_BYTES == 0
+    assert BLOCK_BYTES <= moved <= min(device, max(size, BLOCK_BYTES))
 
 
-def test_what_raw_rows_write_is_in_the_estimate_and_a_gib_where_no_workload_writes() -> None:
-    cell = raw_cell(RAW + SIZED)
-    assert raw_bytes(DEVICE.size_bytes, cell.workloads) == 2 * 32 * MIB
-    assert build(RAW + "equalise = 'none'\n" + SIZED).estimate.bytes_to_write == 64 * MIB
-    text = RAW + "[[workload]]\nkind = 'fio'\n"
-    assert words_of(argvs(raw_cell(text), StepKind.RAW_WRITE)[0])["bytes"] == GIB
+def test_a_device_without_room_for_a_block_has_no_raw_row() -> None:
+    assert "no room for a block of 1MiB" in raw_cell(RAW + SIZED, TargetSpec("/dev/x", MIB - 512)).unavailable
 
 
-def test_every_setting_and_number_of_threads_has_its_raw_row() -> None:
-    for repeats in [1, 3]:
-        text = (
-            f"schema = 1\nraw = true\nrepeats = {repeats}\n[settings]\nscheduler = ['none', 'mq-deadline']\n"
-            + VARIANT
-            + WORKLOAD.replace("threads = 4", "threads = [1, 4]")
-        )
-        cells = build(text).cells
-        places = {
-            raw: {(c.setting, c.workloads, c.repeat) for c in cells if c.variant.is_raw is raw} for raw in (True, False)
-        }
-        assert places[True] == places[False]
-        assert len(places[True]) == 4 * repeats
+def test_streams_of_ten_seconds_and_one_pilot_for_all_rounds_are_in_the_estimate() -> None:
+    disk = TargetSpec("/dev/x", 100 * 10**9, is_rotating=True)
+    of_rounds = [build(RAW + f"repeats = {repeats}\nequalise = 'none'\n" + SIZED, disk).estimate for repeats in (1, 2)]
+    rate = of_rounds[0].assumed_bytes_per_s
+    pilot = 4 * max(256 * MIB, rate)
+    assert [one.bytes_to_write for one in of_rounds] == [pilot + 2 * 10 * rate, pilot + 4 * 10 * rate]
+    # Each byte is read back; 3 s of reading through the page cache, and 3 for the rest of a cell.
+    assert of_rounds[1].elapsed_s == pytest.approx(2 * of_rounds[1].bytes_to_write / rate + 2 * 6)
+    # Where no workload writes.
+    ((_, one), _) = streams(raw_cell(RAW + "[[workload]]\nkind = 'fio'\n"), StepKind.RAW_WRITE)
+    assert one == words_of("write", DEPTHS[:1], GIB, 10)
 
 
-def test_a_workloads_own_settings_hold_for_the_streams_that_stand_for_it() -> None:
+def test_every_setting_has_its_raw_row_once_a_round_for_all_numbers_of_threads() -> None:
+    text = (
+        "schema = 1\nraw = true\nrepeats = 3\n[settings]\nscheduler = ['none', 'mq-deadline']\n"
+        + VARIANT
+        + WORKLOAD.replace("threads = 4", "threads = [1, 4]")
+    )
+    raws = [cell for cell in build(text).cells if cell.variant.is_raw]
+    assert len({(cell.setting, cell.repeat) for cell in raws}) == len(raws) == 2 * 3
+    assert {cell.workloads[0].threads for cell in raws} == {4}
+
+
+def test_a_workloads_own_settings_hold_for_streams_of_their_own() -> None:
     cell = raw_cell(RAW + SIZED + SIZED.replace("large", "more") + "with = { nr_requests = 8 }\n")
     around = [step.kind.value for step in cell.steps if step.workload == 1]
-    own = ["settings", "raw-write", "settings-back", "settings", "raw-read", "settings-back"]
-    assert around == ["quiesce", *own]
+    write, read = (["settings", kind, "settings-back"] for kind in ("raw-write", "raw-read"))
+    assert around == ["quiesce", *write, "quiesce", *write, *read, *read]
     assert {write.name for write in cell.writes} == {"nr_requests"}
+    assert [number for number, _ in streams(cell, StepKind.RAW_WRITE)] == [0, 0, 1, 1]
+
+
+def test_waits_for_flash_and_checks_of_filesystems_that_read_their_inode_tables_are_in_the_estimate() -> None:
+    size = 10**12
+    flash, plain = (
+        build(SMALLEST, TargetSpec("/dev/x", size, is_flash=is_flash)).estimate for is_flash in (True, False)
+    )
+    assert flash.elapsed_s - plain.elapsed_s == pytest.approx(6)
+    ext3, unchecked = (
+        build(SMALLEST.replace("ext4", "ext3") + more).estimate for more in ("", "[after]\ncheck = false\n")
+    )
+    wanted_s = 2 * 0.05 * DEVICE.size_bytes / ext3.assumed_bytes_per_s
+    assert ext3.elapsed_s - unchecked.elapsed_s == pytest.approx(wanted_s)

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from fsconsole.errors import ExitCode
 from fsconsole.errors.runs import UnknownColumn
-from fsconsole.model.events import FeatureSeen, Outcome, WarningKind
+from fsconsole.model.events import FeatureSeen, Outcome, PilotFinished, Settled, WarningKind
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import RAW, Cell, Setting, Step, StepKind, Variant
-from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
+from fsconsole.model.state import RAW_DEPTH, CellState, CellStatus, RunState, RunStatus, StepState
 from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.results.grid import (
     COLUMNS_WITH_RAW,
@@ -334,11 +334,21 @@ def test_both_shares_are_of_durable_and_may_exceed_100() -> None:
     assert found == (pytest.approx(50), pytest.approx(100))
 
 
-def test_one_thread_is_one_stream() -> None:
-    states = [raw_state(0, one=DURABLE * 2, many=None), build.done(1)]
-    one, four = (cells_of_variants(RAW_ROW, build.XFS, threads=threads) for threads in (1, 4))
-    assert shares(one, states) == (pytest.approx(50),) * 2
-    assert shares(four, states) == (pytest.approx(50), None)
+def test_a_raw_row_stands_for_all_numbers_of_threads_and_is_named_by_its_pilot() -> None:
+    raw, one = (cells_of_variants(RAW_ROW, build.XFS, threads=threads)[place] for place, threads in ((0, 64), (1, 1)))
+    state = build.run([raw, one], [raw_state(0, one=DURABLE * 2, many=DURABLE * 4), build.done(1)])
+    assert shares([raw, one], list(state.cells)) == (pytest.approx(50), pytest.approx(25))
+    for depths, name in (((4, 4), "raw, depth 4"), ((4, 16), "raw, depth 4, reads 16")):
+        settled = tuple(
+            Settled(RAW_DEPTH.format(act), depth) for act, depth in zip(("write", "read"), depths, strict=True)
+        )
+        sizes = PilotFinished(1, 1, (Settled("files", 8, 0),))
+        told = replace(state, pilots=(sizes, PilotFinished(0, 1, settled)))
+        assert {row.name for row in build_grid(told).rows} == {name, "xfs"}
+    elsewhere = replace(raw, target="/dev/loop9")
+    told = build.run([elsewhere, replace(raw, index=1)], [raw_state(index, one=1.0, many=1.0) for index in (0, 1)])
+    named = {row.key.target: row.name for row in build_grid(replace(told, pilots=(PilotFinished(0, 1, settled),))).rows}
+    assert ["depth" in named[target] for target in ("/dev/loop9", raw.target)] == [True, False]
 
 
 def test_a_raw_row_with_other_settings_or_without_figures_is_no_reference() -> None:
@@ -358,3 +368,15 @@ def test_workloads_of_the_same_threads_stand_against_one_raw_row() -> None:
     raw = replace(raw_state(0, one=DURABLE, many=DURABLE * 2), steps=(write,))
     grid = build_grid(build.run(planned, [raw, build.done(1)]))
     assert [row.name for row in grid.rows if row.key.variant.is_raw] == [RAW]
+
+
+def test_workloads_stand_against_the_streams_under_their_own_settings() -> None:
+    own = replace(build.LARGE_FILES, name="own", settings=(("nr_requests", "8"),))
+    kinds = (StepKind.RAW_WRITE, StepKind.RAW_WRITE)
+    steps = tuple(Step(kind, "write", workload=number) for number, kind in enumerate(kinds))
+    raw, xfs = (replace(one, workloads=(build.LARGE_FILES, own)) for one in cells_of_variants(RAW_ROW, build.XFS))
+    written = (raw_state(0, one=DURABLE * factor, many=DURABLE * factor).steps[0] for factor in (2, 4))
+    known = CellState(0, CellStatus.DONE, 1, steps=tuple(replace(step, number=n) for n, step in enumerate(written)))
+    grid = build_grid(build.run([replace(raw, steps=steps), replace(xfs, steps=())], [known, build.done(1)]))
+    found = {row.key.workload: row.value(Metric.OF_RAW_N) for row in grid.rows if not row.key.variant.is_raw}
+    assert found == {0: pytest.approx(50), 1: pytest.approx(25)}

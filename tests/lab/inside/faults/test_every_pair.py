@@ -25,8 +25,8 @@ from tests.lab.inside.faults.bench import (
 TABLES = {"dead": DEAD, "writes fail": WRITES_FAIL, "writes are lost": WRITES_LOST}
 FILESYSTEMS = ("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs")
 MOMENTS = (
-    ("mkfs", "middle"), ("features", "before"), ("mount", "before"), ("workload", "before"), ("workload", "ready"),
-    ("workload", "middle"), ("drain", "before"), ("drain", "after"), ("cold", "after"), ("remount", "before"),
+    ("mkfs", "middle"), ("features", "before"), ("check-empty", "before"), ("mount", "before"), ("workload", "before"),
+    ("workload", "ready"), ("workload", "middle"), ("drain", "before"), ("drain", "after"), ("cold", "after"), ("remount", "before"),
     ("extents", "before"), ("unmount", "before"), ("check", "before"), ("cold-mount", "before"),
     ("delete", "before"), ("delete-unmount", "before"),
 )  # fmt: skip

@@ -17,6 +17,7 @@ from tests.lab.soak import tried
 
 STEPS = (
     "mkfs",
+    "check-empty",
     "mount",
     "quiesce",
     "workload",

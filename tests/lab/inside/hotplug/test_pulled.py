@@ -24,10 +24,10 @@ BUSES = ("virtio", "scsi", "nvme")
 WHEN = (0, 0, 1) if SOAK else (0, 0, 0)
 """In which of its cells each is pulled; in a soak the last has one that goes well, though the others are gone by then."""
 STEPS = (
-    "equalise", "mkfs", "features", "mount", "quiesce", "workload", "drain", "settings", "cold", "settings-back",
+    "equalise", "mkfs", "features", "check-empty", "mount", "quiesce", "workload", "drain", "settings", "cold", "settings-back",
     "remount", "extents", "unmount", "check", "cold-mount", "delete", "delete-unmount", "release",
 )  # fmt: skip
-RAW_STEPS = ("raw-write", "raw-read", "readtest")
+RAW_STEPS = ("raw-pilot", "raw-write", "raw-read", "readtest")
 Steps = tuple[str, str, str]
 CHOSEN = ("short.toml", ("mkfs", "workload", "check"))
 EVERY = [

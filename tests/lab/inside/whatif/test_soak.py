@@ -26,7 +26,7 @@ from tests.lab.inside.whatif import arrays as lab
 from tests.lab.inside.whatif.arrays import DISKS, MIRROR, A, B, C, D
 from tests.lab.runs import act, begin, new_run
 
-KINDS = (StepKind.ARRAY_SYNC, StepKind.RAW_WRITE, StepKind.READTEST, StepKind.ARRAY_STOP)
+KINDS = (StepKind.ARRAY_SYNC, StepKind.RAW_PILOT, StepKind.RAW_WRITE, StepKind.READTEST, StepKind.ARRAY_STOP)
 _END_BYTES = 128 * 1024
 
 
