@@ -7,6 +7,7 @@ observation of an earlier attempt than the present one, or of a cell that the pl
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 from fsconsole.journal.events import Batch, JournalEntry
@@ -114,15 +115,15 @@ class _Draft:
                 self._cell_boundary(boundary)
             case SettingTaken() | SettingSeen() | SettingReturned() as setting:
                 self._run = replace(self._run, settings=note_setting(self._run.settings, setting))
+                if isinstance(setting, SettingSeen):
+                    self._note(setting, entry.monotonic_ns)
             case RunStarted() | RunInterrupted() | RunFinished() as boundary:
                 self._run_boundary(boundary)
             case TargetAccepted() as target:
                 targets = {known.path: known for known in self._run.targets} | {target.path: target}
                 self._run = replace(self._run, targets=tuple(targets.values()))
             case RequestRenewed(request=asked) if _is_same_run(self._run.request, asked):
-                self._run = replace(self._run, request=asked)
-                for pilot in self._run.pilots:
-                    self._run = replace(self._run, request=settled(self._run.request, pilot))
+                self._run = replace(self._run, request=reduce(settled, self._run.pilots, asked))
             case PilotFinished() as pilot:
                 pilots = (*self._run.pilots, pilot)
                 self._run = replace(self._run, pilots=pilots, request=settled(self._run.request, pilot))
@@ -172,6 +173,8 @@ class _Draft:
                 cell = replace(cell, steps=tuple(steps.values()))
             case FeatureSeen():
                 cell = replace(cell, features=(*cell.features, seen))
+            case SettingSeen(path=path, value=value) if (path, value) not in cell.settings:
+                cell = replace(cell, settings=(*cell.settings, (path, value)))
             case DeviceLeft():
                 cell = replace(cell, left=(*cell.left, seen))
             case WarningRaised():

@@ -87,6 +87,8 @@ class CellState:
     steps: tuple[StepState, ...] = ()
     features: tuple[FeatureSeen, ...] = ()
     warnings: tuple[WarningRaised, ...] = ()
+    settings: tuple[tuple[str, str], ...] = ()
+    """(path, value) of each setting that it wrote, as read back then and before loads, no pair twice."""
     left: tuple[DeviceLeft, ...] = ()
     """Of its devices, once it is over."""
 

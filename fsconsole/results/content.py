@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,15 +42,57 @@ def facts(state: RunState) -> tuple[str, ...]:
     arrays = sorted(words for words, _ in arrays_in_words(request.plan.cells))
     if len(arrays) > _MOST_ARRAYS:
         arrays[_MOST_ARRAYS:] = [f"and {len(arrays) - _MOST_ARRAYS} more"]
-    lines = [_device_words(target, known) for target in request.targets]
+    lines = [_device_words(target, known | _in_cells(state, target.path)) for target in request.targets]
     lines += [f"Together, an array made in each cell: {'; '.join(arrays)}."] if arrays else []
     lines += dict.fromkeys(
-        f"Kernel {started.kernel} on {started.hostname}{_machine_words(dict(started.facts))}."
+        f"Kernel {started.kernel} on {started.hostname}{_machine_words(dict(started.facts) | _in_cells(state))}."
         for started in state.started
     )
     lines.append(f"Started {instant(request.created_wall_ns)} with fsconsole {request.version}.")
     lines += [f"Note: {note}" for note in request.plan.notes]
     return tuple(map(printable, lines))
+
+
+_OF_DEVICES = {"read_ahead_bytes": ("read_ahead", "read_ahead_kb"), "scheduler": ("scheduler", "scheduler")}
+_OF_MACHINE = {
+    "dirty_limit": ("dirty_bytes", "dirty_ratio"),
+    "dirty_background_limit": ("dirty_background_bytes", "dirty_background_ratio"),
+}
+"""Facts of a run with what sets them: names of a plan's settings and of the kernel's files."""
+
+
+def _in_cells(state: RunState, target: str = "") -> dict[str, str]:
+    """Return the facts that the cells set themselves, as they were in them: of a device, or of the machine.
+
+    Where they differ, the rows say it.
+    """
+    found: dict[str, str] = {}
+    for fact, names in (_OF_DEVICES if target else _OF_MACHINE).items():
+        values: set[str] = set()
+        for cell, known in zip(state.request.plan.cells, state.cells, strict=True):
+            # What is read ahead of an array is not read ahead of its members.
+            if target and (target not in cell.devices or (cell.array is not None and fact == "read_ahead_bytes")):
+                continue
+            values |= {_in_force(path, value) for path, value in known.settings if os.path.basename(path) in names}
+            values |= {
+                _SEE_ROWS for load in cell.workloads if known.settings for name, _ in load.settings if name in names
+            }
+        if values:
+            found[f"{fact} {target}".rstrip()] = values.pop() if len(values) == 1 else _SEE_ROWS
+    return found
+
+
+_SEE_ROWS = "differs (see rows)"
+
+
+def _in_force(path: str, value: str) -> str:
+    """Return a setting's value as the facts of a run have it."""
+    name = os.path.basename(path)
+    if name.endswith("_bytes"):
+        return _bytes_words(value)
+    if name.endswith("_kb"):
+        return str(int(value) * KIB) if value.isascii() and value.isdigit() and len(value) < _FIGURE_DIGITS else value
+    return f"{value} %" if name.endswith("_ratio") else value
 
 
 def instant(wall_ns: int) -> str:
@@ -67,7 +110,8 @@ def fact_words(name: str, value: str) -> tuple[str, str]:
 
 def _device_words(target: Target, known: Mapping[str, str]) -> str:
     identity = target.identity
-    read_ahead = _bytes_words(known.get(f"read_ahead_bytes {target.path}", ""))
+    ahead = known.get(f"read_ahead_bytes {target.path}", "")
+    read_ahead = ahead if ahead == _SEE_ROWS else _bytes_words(ahead)
     scheduler = known.get(f"scheduler {target.path}", "")
     parts = (
         format_bytes(identity.size_bytes),
@@ -92,9 +136,13 @@ def _machine_words(known: Mapping[str, str]) -> str:
     return "".join(f", {part}" for part in parts if part)
 
 
+_FIGURE_DIGITS = 20
+"""Of a count of bytes; a run from elsewhere may hold anything."""
+
+
 def _bytes_words(figure: str) -> str:
     """Return a fact that counts bytes in words; empty for whatever else a fact from elsewhere holds."""
-    is_figure = figure.isascii() and figure.isdigit() and len(figure) < 20
+    is_figure = figure.isascii() and figure.isdigit() and len(figure) < _FIGURE_DIGITS
     return format_bytes(int(figure)) if is_figure else ""
 
 

@@ -18,12 +18,15 @@ from fsconsole.model.events import (
     FeatureSeen,
     Observation,
     Outcome,
+    PilotFinished,
+    RequestRenewed,
     RunFinished,
     RunInterrupted,
     RunStarted,
     SettingReturned,
     SettingSeen,
     SettingTaken,
+    Settled,
     StepFinished,
     StepStarted,
     TargetAccepted,
@@ -36,6 +39,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import CpuShares, Sample, Writeback
 from fsconsole.model.state import CellStatus, HeldSetting, RunStatus
+from fsconsole.model.workload import Chosen, Sizing
 
 RUN_STARTED = RunStarted(1, "0.1.0", "b007", "6.18", "box")
 IDENTITY = Identity("loop9", "b007", 1, 2**30)
@@ -248,3 +252,17 @@ def test_each_member_is_known_by_what_the_present_attempt_left_on_it(new) -> Non
     assert once.cells[1].left == (first, second)
     again = fold(once, batch(CellStarted(1, 2), first))
     assert again.cells[1].left == ()
+
+
+def test_what_a_pilot_has_chosen_is_in_all_cells_of_its_loads_also_after_a_renewal(new) -> None:
+    request = new.request
+    load = replace(request.plan.cells[0].workloads[0], sizing=Sizing(Chosen.FILES, 10.0), files=900)
+    cells = tuple(replace(cell, workloads=(load,)) for cell in request.plan.cells)
+    state = start(replace(request, plan=replace(request.plan, cells=cells)))
+    chosen = PilotFinished(0, 1, (Settled("files", 77, 0, "no room"), Settled("threads", 5, 0), Settled("files", 9, 3)))
+    seen = [RUN_STARTED, CellStarted(0, 1), mkfs_started(), chosen, CellFinished(0, 1, Outcome.PENDING)]
+    renewed = RequestRenewed(2, state.request)
+    for state in (fold(state, batch(*seen)), fold(state, batch(*seen, RunInterrupted("killed"), renewed))):
+        (found,) = {cell.workloads[0] for cell in state.request.plan.cells}
+        assert found == replace(load, files=77, sizing=Sizing(Chosen.FILES, 10.0, is_settled=True, why="no room"))
+        assert (state.cells[0].status, len(state.cells[0].steps)) == (CellStatus.PENDING, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -288,3 +289,29 @@ def test_markdown_and_json_say_what_is_published() -> None:
     assert document["published"]["rows"][0]["as_printed"] == PRINTED
     without = render_json(PUBLISHED_RUN, build_grid(PUBLISHED_RUN), standing="finished")
     assert json.loads(without)["published"] is None
+
+
+@pytest.mark.parametrize(
+    ("limits", "own", "said"),
+    [
+        (("67108864", "67108864"), (), "dirty limit 64.0 MiB, background 10 %"),
+        (("67108864", "134217728"), (), "dirty limit differs (see rows), background 10 %"),
+        (("67108864", "67108864"), (("dirty_bytes", "1GiB"),), "dirty limit differs (see rows), background 10 %"),
+        ((), (), "dirty limit 20 %, background 10 %"),
+    ],
+)
+def test_the_heading_has_settings_as_they_were_in_the_cells(
+    limits: tuple[str, ...], own: tuple[tuple[str, str], ...], said: str
+) -> None:
+    path, ahead = "/proc/sys/vm/dirty_bytes", "/sys/block/loop7/queue/read_ahead_kb"
+    loads = (replace(build.LARGE_FILES, settings=own),)
+    cells = [replace(build.cell(number), workloads=loads) for number in range(2)]
+    state = build.run(cells, [build.done(0), build.done(1)])
+    for number, limit in enumerate(limits):
+        known = replace(state.cells[number], settings=((path, limit), (ahead, "2048")))
+        state = replace(state, cells=(*state.cells[:number], known, *state.cells[number + 1 :]))
+    facts = (("dirty_limit", "20 %"), ("dirty_background_limit", "10 %"), ("read_ahead_bytes /dev/loop7", "131072"))
+    (begun,) = state.started
+    text = _text(replace(state, started=(replace(begun, facts=facts),)), width=200)
+    assert f"Kernel 6.18.0 on box, {said}." in text
+    assert f"read-ahead {'2.0 MiB' if limits else '128.0 KiB'}." in text
