@@ -262,7 +262,8 @@ def test_what_a_pilot_has_chosen_is_in_all_cells_of_its_loads_also_after_a_renew
     chosen = PilotFinished(0, 1, (Settled("files", 77, 0, "no room"), Settled("threads", 5, 0), Settled("files", 9, 3)))
     seen = [RUN_STARTED, CellStarted(0, 1), mkfs_started(), chosen, CellFinished(0, 1, Outcome.PENDING)]
     renewed = RequestRenewed(2, state.request)
-    for state in (fold(state, batch(*seen)), fold(state, batch(*seen, RunInterrupted("killed"), renewed))):
-        (found,) = {cell.workloads[0] for cell in state.request.plan.cells}
+    for more in ((), (RunInterrupted("killed"), renewed)):
+        folded = fold(state, batch(*seen, *more))
+        (found,) = {cell.workloads[0] for cell in folded.request.plan.cells}
         assert found == replace(load, files=77, sizing=Sizing(Chosen.FILES, 10.0, is_settled=True, why="no room"))
-        assert (state.cells[0].status, len(state.cells[0].steps)) == (CellStatus.PENDING, 1)
+        assert (folded.cells[0].status, len(folded.cells[0].steps)) == (CellStatus.PENDING, 1)
