@@ -75,7 +75,7 @@ def cpu_use(before: Processes, after: Processes, engine: int, viewers: Collectio
     ticks_per_s = os.sysconf("SC_CLK_TCK")
     known, stats = _known(before, after), after.stats
     own = _descendants(stats, engine)
-    ended_before = _used_by_ended(before.stats, known)
+    reaped = _reaped(before.stats, stats, known)
     kernel = viewing = 0
     used: Counter[int] = Counter()
     for pid, now in stats.items():
@@ -84,8 +84,7 @@ def cpu_use(before: Processes, after: Processes, engine: int, viewers: Collectio
         if now.is_kernel_thread:
             kernel += ticks
         elif pid not in own:
-            reaped = now.reaped_ticks - (was.reaped_ticks if was else 0)
-            ticks += max(0, reaped - ended_before[pid])
+            ticks += reaped[pid]
             if pid in viewers:
                 viewing += ticks
             else:
@@ -146,13 +145,23 @@ def _descendants(stats: _Stats, root: int) -> frozenset[int]:
     return frozenset(found)
 
 
-def _used_by_ended(before: _Stats, known: _Stats) -> Counter[int]:
-    """Return the ticks that processes had used which ended since, by the nearest ancestor that did not."""
-    ticks: Counter[int] = Counter()
-    for pid, process in before.items():
-        if pid not in known and not process.is_kernel_thread:
-            ancestor = process.parent
-            while ancestor in before and ancestor not in known:
-                ancestor = before[ancestor].parent
-            ticks[ancestor] += process.used_ticks + process.reaped_ticks
-    return ticks
+def _reaped(before: _Stats, after: _Stats, known: _Stats) -> dict[int, int]:
+    """Return the ticks that ended children used since the first pass, by the process that has waited for them.
+
+    What they had used before is owed by their parent, or where that has waited for less, by its own: an orphan is waited
+    for by the first process, or by one that asked for it (man 2 prctl, PR_SET_CHILD_SUBREAPER).
+    """
+    ended = [(process, pid, False) for pid, process in before.items() if pid not in known]
+    alive = [(process, pid, True) for pid, process in after.items()]
+    found, owed = dict[int, int](), Counter[int]()
+    # Children start after their parents.
+    for process, pid, is_alive in sorted(
+        (*ended, *alive), key=lambda one: (one[0].started_ticks, one[1]), reverse=True
+    ):
+        if is_alive:
+            ticks = process.reaped_ticks - (known[pid].reaped_ticks if pid in known else 0)
+            found[pid] = max(0, ticks - owed[pid])
+            owed[process.parent] += max(0, owed[pid] - ticks)
+        elif not process.is_kernel_thread:
+            owed[process.parent] += process.used_ticks + process.reaped_ticks + owed[pid]
+    return found

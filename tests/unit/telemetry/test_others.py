@@ -38,7 +38,7 @@ def passes(tmp_path: Path) -> tuple[Path, Path]:
     """The same machine before and after: an engine with a worker, a kernel thread, a shell that runs programs."""
     before, after = tmp_path / "before", tmp_path / "after"
     for proc, used in ((before, 100), (after, 300)):
-        add(proc, 1, "init")
+        add(proc, 1, "init", 0, started=0)
         add(proc, 2, "kthreadd", 0, flags=KERNEL_THREAD)
         add(proc, 9, "kworker/u8:1+flush-7:0", 2, used // 2, flags=KERNEL_THREAD)
         add(proc, ENGINE, "python3", 40, used)
@@ -80,6 +80,18 @@ def test_a_long_life_that_nobody_waited_for_takes_nothing_from_what_the_others_u
     add(after, 80, "daemon", 1, 45, reaped=7)
     add(before, 81, "child", 80, 360_000)
     assert cpu_use(*map(read_processes, map(str, passes)), ENGINE).others_s == pytest.approx(0.2 + 0.4)
+
+
+def test_of_an_orphan_s_life_only_what_it_used_in_between_is_the_first_process_s(passes: tuple[Path, Path]) -> None:
+    before, after = passes
+    # A terminal is closed: its shell is waited for by sshd, then the compilation that ran below it by init.
+    add(before, 80, "sshd", 1, reaped=1)
+    add(before, 81, "bash", 80, 30, started=8)
+    add(before, 82, "make", 81, 400_000, started=9)
+    add(after, 80, "sshd", 1, reaped=1 + 30)
+    add(after, 1, "init", 0, reaped=400_000 + 25, started=0)
+    use = cpu_use(*map(read_processes, map(str, passes)), ENGINE)
+    assert use.others_s == pytest.approx(0.2 + 0.25)
 
 
 def test_viewers_are_fsconsole_s_own_and_no_engine_generator_or_other_program(passes: tuple[Path, Path]) -> None:
