@@ -91,7 +91,7 @@ ROTATING_BYTES_PER_S = 150e6
 FLASH_BYTES_PER_S = 500e6
 """Rates assumed for a disk that turns and for one that doesn't: the orders of today's disks, no promise."""
 FIXED_CELL_S = 3.0
-"""mkfs, mounts, check and delete of a small cell, taken together."""
+"""mkfs, mounts, check and delete of a small cell, taken together; a strike with its recovery, taken together."""
 
 _PASSES = {Equalise.DISCARD: 0, Equalise.NONE: 0, Equalise.ZERO: 1, Equalise.PRECONDITION: 2}
 """How often the whole target is written to make cells equal."""
@@ -113,7 +113,8 @@ def estimate(cells: Sequence[Cell], sizes: dict[str, int], catalog: Catalog, ass
     # What raw streams write is read back.
     moved = total + streams + sum(_checked_bytes(cell, sizes, catalog) for cell in running)
     limited_s += sum(step.least_s for cell in running for step in cell.steps)
-    elapsed_s = moved / assumed_bytes_per_s + FIXED_CELL_S * (len(running) + len(piloted)) + limited_s
+    fixed = len(running) + len(piloted) + sum(map(_strikes, running))
+    elapsed_s = moved / assumed_bytes_per_s + FIXED_CELL_S * fixed + limited_s
     return Estimate(most, elapsed_s, assumed_bytes_per_s, total)
 
 
@@ -131,7 +132,8 @@ def _raw_bytes(cells: Sequence[Cell], sizes: dict[str, int], bytes_per_s: float)
 
 def _checked_bytes(cell: Cell, sizes: dict[str, int], catalog: Catalog) -> int:
     """Return the bytes that the full checks of a cell's filesystem read, its files apart."""
-    checks = sum(step.kind in (StepKind.CHECK, StepKind.CHECK_EMPTY) for step in cell.steps)
+    strikes = _strikes(cell) if cell.after.check else 0
+    checks = strikes + sum(step.kind in (StepKind.CHECK, StepKind.CHECK_EMPTY) for step in cell.steps)
     return int(checks * catalog.get(cell.variant.filesystem).check_share * _size_bytes(cell, sizes)) if checks else 0
 
 
@@ -150,12 +152,12 @@ def _cell_bytes(cell: Cell, sizes: dict[str, int], catalog: Catalog) -> int:
     if cell.variant.is_raw:
         return equalise
     share = catalog.get(cell.variant.filesystem).metadata_share
-    return equalise + int(share * _size_bytes(cell, sizes)) + written_bytes(cell.workloads) + crash_bytes(cell)
+    added = written_bytes(cell.workloads) + CRASH_BYTES // 2 * _strikes(cell)
+    return equalise + int(share * _size_bytes(cell, sizes)) + added
 
 
-def crash_bytes(cell: Cell) -> int:
-    """Return about what the loads of a cell's crashes write, struck halfway."""
-    return CRASH_BYTES // 2 * sum(step.kind is StepKind.CRASH_LOAD for step in cell.steps)
+def _strikes(cell: Cell) -> int:
+    return sum(step.kind is StepKind.CRASH_LOAD for step in cell.steps)
 
 
 def build_plan(  # noqa: PLR0913 (each is a fact of its own)

@@ -61,6 +61,10 @@ def test_what_was_synced_survives_a_shutdown_and_the_recovery_is_timed(crashed, 
     # Half of the syncs, each an eighth of which is a second one of a file, and what was done until the strike was felt.
     assert value[Metric.SYNCED] > strikes * 300
     assert value[Metric.UNSYNCED_WHOLE] + value[Metric.UNSYNCED_PART] <= value[Metric.UNSYNCED]
+    if label != "ext3":
+        # Its journal names blocks as soon as they are written, and each sync of any file writes them all. A log that was
+        # flushed would save every file, a sync of another program on this machine some of them.
+        assert value[Metric.UNSYNCED_WHOLE] < value[Metric.UNSYNCED]
     # The strike came in the middle: of 800 unsynced files as many were begun as were synced.
     assert abs(value[Metric.UNSYNCED] - value[Metric.SYNCED]) < strikes * 100
     recoveries = [step for step in cell.steps if step.kind is StepKind.RECOVER]

@@ -103,6 +103,38 @@ def test_options_of_a_plan_add_change_and_leave_out_steps() -> None:
     assert kinds(SMALLEST + "[settings]\nread_ahead = '2MiB'\n")[:3] == ["gate", "settings", "equalise"]
 
 
+CRASH = "[after]\ncrash = true\n"
+
+
+def test_a_crash_comes_after_the_check_with_a_strike_for_each_way_of_recovery() -> None:
+    strike = ["crash-load", "recover", "crash-verify"]
+    for filesystem, strikes in (("ext3", 2), ("ext4", 2), ("xfs", 1), ("f2fs", 1), ("ext2", 1), ("btrfs", 1)):
+        text = SMALLEST.replace("ext4", filesystem) + CRASH
+        assert kinds(text) == [*LIFE[:13], *strike * strikes, *LIFE[13:]], filesystem
+    recoveries = [step.commands for step in steps(SMALLEST + CRASH) if step.kind is StepKind.RECOVER]
+    assert [[argv[0] for argv in argvs] for argvs in recoveries] == [["mount"], ["e2fsck", "e2fsck", "mount"]]
+    assert build(SMALLEST + CRASH, DEVICE).estimate.bytes_to_write > build(SMALLEST, DEVICE).estimate.bytes_to_write
+
+
+def test_where_a_shutdown_shows_nothing_the_load_is_struck_through_a_device_of_the_cells_own_over_its_target() -> None:
+    for variant in ('type = "ext2"', 'type = "ext4"\nmkfs = "-O ^has_journal"'):
+        (cell,) = build(SMALLEST.replace('type = "ext4"', variant) + CRASH, DEVICE).cells
+        (argvs,) = (step.commands for step in cell.steps if step.kind is StepKind.CRASH_LOAD)
+        name = f"fsconsole-{cell.uuid}"
+        flakey = f"0 {DEVICE.size_bytes // 512} flakey /dev/loop7 0"
+        assert argvs[0] == ("dmsetup", "create", name, "--uuid", name, "--table", f"{flakey} 3600 0")
+        assert argvs[2][-2] == f"/dev/mapper/{name}"
+        # With the filesystem locked, a suspend would write it out.
+        assert argvs[3] == ("dmsetup", "suspend", "--nolockfs", name)
+        assert argvs[4][-1] == f"{flakey} 0 3600 1 drop_writes"
+        assert argvs[-1] == ("dmsetup", "remove", "--retry", name)
+        (recovery,) = (step.commands for step in cell.steps if step.kind is StepKind.RECOVER)
+        assert recovery[0] == ("e2fsck", "-p", "/dev/loop7")
+    unknown = build(SMALLEST.replace("ext4", "ext2") + CRASH, dataclasses.replace(DEVICE, size_bytes=0))
+    assert StepKind.CRASH_LOAD not in {step.kind for step in unknown.cells[0].steps}
+    assert unknown.notes[-1].startswith("ext2: a crash is not tested: ")
+
+
 def test_mkfs_is_forced_once_carries_the_uuid_and_all_words_before_the_device_then_tunes() -> None:
     words = "mkfs = '-I 256 -O ^flex_bg'\ntune = '-c 0 -r 100'\n"
     text = "schema = 1\n[[variant]]\ntype = 'ext4'\n" + words + WORKLOAD

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellState, CellStatus, RunState
 from fsconsole.system.block import open_exclusive
-from tests.lab.guest import fsconsole, run, wait_until
+from tests.lab.guest import fsconsole, run, udevd, wait_until
 from tests.lab.runs import begin, begin_anew, new_run, state_of
 from tests.loop.faulty_engine import Event
 
@@ -106,3 +107,17 @@ def test_a_killed_engines_device_is_removed_by_cleanup(tmp_path: Path) -> None:
         lambda: run("lsblk", "--noheadings", "--output", "MOUNTPOINTS", DISK).strip() == "", "nothing is mounted"
     )
     os.close(open_exclusive(DISK))
+
+
+def test_a_skip_in_the_middle_leaves_no_device_where_udevd_runs(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(PLAN)
+    with udevd():
+        folder = new_run(str(plan), DISK)
+        skip = f"{sys.executable} -m fsconsole stop --skip {folder.name}"
+        begin(folder, Event(0, "crash-load", skip, "ready"), Event(1, "crash-load", skip, "before")).wait()
+        assert mapped() == []
+        os.close(open_exclusive(DISK))
+    first, second, *others = state_of(folder).cells
+    assert (first.status, second.status) == (CellStatus.SKIPPED, CellStatus.SKIPPED)
+    assert [(cell.status, cell.value(Metric.LOST_SYNCED)) for cell in others] == [(CellStatus.DONE, 0)] * 3
