@@ -18,8 +18,9 @@ from fsconsole.units import format_rate, format_seconds, significant
 _MOST = 3
 _POOL = 30
 """Strongest comparisons among which the sentences are chosen."""
+_OTHER_DAYS = 1.25
+"""Ratio to spare: an interval holds for its run, and another one has other neighbours and other blocks of the disk."""
 _LEAST_TIMES = 1.2
-"""A smaller difference is said by nobody, and is the first that another day's machine contradicts."""
 _MOST_SAME = 30
 """Per cent: figures that may be further apart are not said to be the same."""
 
@@ -65,12 +66,16 @@ class Findings:
 
 
 def findings_of(state: RunState, grid: Grid) -> Findings:
-    """Return what a run shows.
+    """Return what a run shows."""
+    return findings_from(*comparisons_of(state, grid))
+
+
+def findings_from(family: int, pairs: tuple[Comparison, ...]) -> Findings:
+    """Return what comparisons show.
 
     The largest differences first, by the end of the interval that is nearer to none, of as many rows and kinds of
     figures as there are. Where there are fewer than three, what is the same.
     """
-    family, pairs = comparisons_of(state, grid)
     if not pairs:
         return Findings(family=family)
     different = sorted((pair for pair in pairs if _bound(pair) >= _LEAST_TIMES), key=_bound, reverse=True)
@@ -111,8 +116,8 @@ def _diverse(
 
 
 def _bound(pair: Comparison) -> float:
-    """Return how many times the larger figure is the smaller at least; below 1 where that is not decided."""
-    return max(pair.low, 1 / pair.high)
+    """Return how many times the larger figure is the smaller at least, also on another day."""
+    return max(pair.low, 1 / pair.high) / _OTHER_DAYS
 
 
 def _share(pair: Comparison) -> float:

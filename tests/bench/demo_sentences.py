@@ -23,12 +23,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from fsconsole.model.metrics import Metric
+from fsconsole.results.compare import Comparison
+from fsconsole.results.sentences import Findings, findings_from
 from tests.bench.paired import as_program
 
 Run = dict[str, Any]
 _QUIET_LOAD = 1.0
 _ALLOWED_S = 120.0
 _FSCONSOLE = (sys.executable, "-m", "fsconsole")
+
+
+def told(run: Run) -> Findings:
+    """Return what is said of a run's comparisons by the code of today."""
+    return findings_from(
+        run["family"], tuple(Comparison(**{**pair, "metric": Metric(pair["metric"])}) for pair in run["pairs"])
+    )
 
 
 def demo() -> Run | None:
@@ -45,31 +55,32 @@ def demo() -> Run | None:
         words = ("results", "--runs", f"{directory}/runs", "--format", "json")
         out = subprocess.run((*_FSCONSOLE, *words), check=True, capture_output=True, text=True).stdout
     found: Run = json.loads(out)["findings"]
-    return {**found, "elapsed_s": elapsed_s, "load": load, "load_after": os.getloadavg()[0]}
+    kept = {"family": found["family"], "pairs": found["pairs"]}
+    return {**kept, "elapsed_s": elapsed_s, "load": load, "load_after": os.getloadavg()[0]}
 
 
-def place(pair: Run) -> tuple[object, ...]:
-    """Return what a comparison shares with that of another run."""
-    return tuple(pair[name] for name in ("metric", "load", "row", "baseline"))
-
-
-def contradictions(runs: Sequence[Run]) -> tuple[list[str], int, int]:
+def contradictions(runs: Sequence[Findings]) -> tuple[list[str], int, int]:
     """Return the sentences that an interval of another run excludes, how often a ratio lies outside, and of how many."""
     found, outside, looked = [], 0, 0
     for number, run in enumerate(runs, 1):
-        for sentence in run["claims"]:
-            at = place(sentence["of"])
-            least, most = sentence["least"], math.inf if sentence["most"] is None else sentence["most"]
+        for claim in run.claims:
+            most = math.inf if claim.most is None else claim.most
             for other_number, other in enumerate(runs, 1):
-                for pair in other["pairs"]:
-                    if other is run or place(pair) != at:
+                for pair in other.pairs:
+                    if other is run or place(pair) != place(claim.of):
                         continue
                     looked += 1
-                    outside += not least <= pair["ratio"] <= most
-                    if pair["high"] < least or pair["low"] > most:
-                        interval = f"{pair['low']:.3g} to {pair['high']:.3g}"
-                        found.append(f"run {number}: {sentence['text']} Run {other_number}: {interval}")
+                    outside += not claim.least <= pair.ratio <= most
+                    if pair.high < claim.least or pair.low > most:
+                        found.append(
+                            f"run {number}: {claim.text} Run {other_number}: {pair.low:.3g} to {pair.high:.3g}"
+                        )
     return found, outside, looked
+
+
+def place(pair: Comparison) -> tuple[object, ...]:
+    """Return what a comparison shares with that of another run."""
+    return pair.metric, pair.load, pair.row, pair.baseline
 
 
 def main() -> int:
@@ -86,8 +97,8 @@ def main() -> int:
             continue
         runs.append(run)
         print(f"{run['elapsed_s']:.0f} s at a load of {run['load']:.1f} to {run['load_after']:.1f}", flush=True)
-        for sentence in run["claims"]:
-            print(f"  {sentence['text']} ({sentence['figures']})", flush=True)
+        for claim in told(run).claims:
+            print(f"  {claim.text} ({claim.figures})", flush=True)
         if words.keep is not None:
             kept = json.loads(words.keep.read_text()) if words.keep.exists() else []
             words.keep.write_text(json.dumps([*kept, run]))
@@ -96,11 +107,12 @@ def main() -> int:
     failed = words.runs - own
     for path in words.others:
         runs += json.loads(path.read_text())
-    said = Counter(sentence["text"] for run in runs for sentence in run["claims"])
+    findings = [told(run) for run in runs]
+    said = Counter(claim.text for run in findings for claim in run.claims)
     print(f"\nsentences of {len(runs)} runs, {own} of them now:")
     for text, times in said.most_common():
         print(f"{times:4} {text}")
-    found, outside, looked = contradictions(runs)
+    found, outside, looked = contradictions(findings)
     print(f"compared with another run {looked} times: {outside} ratios outside, {len(found)} intervals")
     print("\n".join(found))
     print(f"took longer than {_ALLOWED_S:.0f} s on a quiet machine: {len(slow)} of {own}; failed: {failed}")
