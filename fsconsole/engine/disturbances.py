@@ -156,10 +156,12 @@ def note_heat(work: CellWork) -> None:
 
 def about_end(work: CellWork, throttles: Mapping[str, int]) -> None:
     """Warn of what disturbed the whole cell: other engines, and heat; throttles are those counted at its start."""
-    for disk, pid in work.run.beside.seen.items():
+    beside = work.run.beside.seen
+    for pid in dict.fromkeys(beside.values()):
+        disks = ", ".join(sorted(disk for disk, engine in beside.items() if engine == pid))
         work.warn(
             WarningKind.ENGINE_BESIDE,
-            f"another run's engine (process {pid}) worked on {disk} beside this cell",
+            f"another run's engine (process {pid}) worked on {disks} beside this cell",
             "Run one plan at a time on a machine: `fsconsole runs` lists them. Run these cells again.",
         )
     counts = {

@@ -6,15 +6,17 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from msgspec.structs import replace
 
 from fsconsole.engine import disturbances
 from fsconsole.engine.work import CellWork, ClockAndCpu, LoadWindow
 from fsconsole.model.events import WarningKind
 from fsconsole.model.metrics import Metric
+from fsconsole.model.workload import WorkloadKind
 from fsconsole.telemetry.heat import Heat
 from fsconsole.telemetry.machine import CpuTimes
 from fsconsole.telemetry.others import CpuUse, CpuUser, Processes
-from fsconsole.telemetry.traffic import ForeignIo
+from fsconsole.telemetry.traffic import ForeignIo, Traffic
 from fsconsole.text import MIB
 from tests.unit.engine.test_warnings import Work, a_load, ended
 
@@ -62,6 +64,29 @@ def test_others_are_never_more_than_what_is_left_of_what_was_busy(monkeypatch: p
 
 
 @pytest.mark.parametrize(
+    ("kind", "file_bytes", "is_told"),
+    [
+        (WorkloadKind.CREATE, MIB, True),
+        (WorkloadKind.CREATE, MIB - 1, False),
+        (WorkloadKind.RANDOM_WRITE, MIB, False),
+    ],
+)
+def test_what_the_target_reads_is_foreign_in_a_load_that_reads_nothing_itself(
+    kind: WorkloadKind, file_bytes: int, *, is_told: bool
+) -> None:
+    work, load = Work(), replace(a_load(kind), file_size_bytes=file_bytes)
+    moved = Traffic(100, 16 * MIB, 300, 150 * MIB, None, 3)
+    window = SimpleNamespace(
+        traffic=SimpleNamespace(close=lambda: None, of_target=lambda: moved, foreign=tuple),
+        handle=SimpleNamespace(workload=load), result=SimpleNamespace(written_bytes=100 * MIB), processes=NOBODY,
+    )  # fmt: skip
+    figures = {one.metric: one.value for one in disturbances.device_figures(work.as_cell, cast("LoadWindow", window))}
+    assert figures[Metric.WRITE_AMPLIFICATION] == 1.5
+    assert figures.get(Metric.FOREIGN_IO) == (16 * MIB if is_told else None)
+    assert [kind for kind, _ in work.told] == [WarningKind.FOREIGN_IO] * is_told
+
+
+@pytest.mark.parametrize(
     ("foreign", "is_too_much"),
     [
         (ForeignIo("sda", 16 * MIB - 1, 0, 0, 0, 0), False),
@@ -93,8 +118,8 @@ def test_engines_beside_throttled_cpus_and_hot_drives_are_told_at_the_cell_s_end
         return cast("list[tuple[WarningKind, str]]", work.told)
 
     assert told({"cpu0": 5, "cpu1": 5, "cpu2": 9}, {}) == []
-    assert told({"cpu0": 6, "cpu1": 9}, {"sdb": 4711}, Heat("sda", 71.2, 70.0)) == [
-        (WarningKind.ENGINE_BESIDE, "another run's engine (process 4711) worked on sdb beside this cell"),
+    assert told({"cpu0": 6, "cpu1": 9}, {"sdc": 4711, "sdb": 4711}, Heat("sda", 71.2, 70.0)) == [
+        (WarningKind.ENGINE_BESIDE, "another run's engine (process 4711) worked on sdb, sdc beside this cell"),
         (WarningKind.THROTTLED, "heat slowed the CPUs: cpu1 was throttled 4 times during the cell, 2 CPUs at all"),
         (WarningKind.HOT, "sda at 71 C, limit 70 C"),
     ]

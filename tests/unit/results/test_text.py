@@ -14,7 +14,7 @@ from fsconsole.model.figures import Measurement, Publication, PublishedRow
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Variant
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus
-from fsconsole.results.content import check_words
+from fsconsole.results.content import check_words, cpu_words
 from fsconsole.results.figures import status_words
 from fsconsole.results.grid import DEFAULT_COLUMNS, build_grid, columns_for
 from fsconsole.results.json import render_json
@@ -92,6 +92,19 @@ def test_the_demo_s_table_is_this_one_also_explained() -> None:
     assert _text(state).startswith("Run 20261121-081000-k7qf: ")
     for width in (-1, 0, 39):
         assert _text(build.demo(), width=width) == _text(build.demo(), width=40), width
+
+
+def test_the_cpu_s_split_adds_up_for_each_row_with_what_is_not_attributed() -> None:
+    split = {
+        Metric.CPU: 43.1, Metric.CPU_BY_GENERATOR: 30.0, Metric.CPU_BY_KERNEL: 9.04, Metric.OBSERVER: 0.5,
+        Metric.CPU_BY_OTHERS: 2.5,
+    }  # fmt: skip
+    state = build.run([build.cell(0)], [CellState(0, CellStatus.DONE, 1, "", build.finished_steps(split))])
+    said = "43.1 % of all, of that generator 30.0, kernel 9.0, observer 0.5, others 2.5, not attributed 1.1"
+    (row,) = build_grid(state).rows
+    assert cpu_words(row) == f"CPU: {said}"
+    assert f"\nCPU\n  ext4 data=ordered: {said}\n" in _text(state, 200, explain=True)
+    assert cpu_words(build_grid(build.demo()).rows[0]) == ""
 
 
 def test_what_a_check_costs_is_a_range_and_is_not_told_below_a_tenth_full_or_of_a_damaged_one() -> None:
