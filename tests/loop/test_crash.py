@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 
@@ -14,7 +15,10 @@ from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellStatus
 from fsconsole.results.content import crash_words
 from fsconsole.results.grid import build_grid, columns_for
+from fsconsole.system.block import shut_down
 from fsconsole.text import MIB
+from tests.conftest import run as program
+from tests.conftest import unmount
 from tests.loop.faulty_engine import Event
 from tests.loop.faulty_run import carry_out as faulty_carry_out
 from tests.loop.faulty_run import scratch_device
@@ -122,6 +126,28 @@ def test_the_grid_has_the_recovery_and_the_losses_in_columns_and_the_counts_in_w
     assert words["btrfs"] == ""
     text = " ".join(succeed("results", folder.name, "--runs", folder.path.rpartition("/")[0]).split())
     assert words["ext3"].replace("crash:", "ext3:") in text.partition(" Crashes ")[2]
+
+
+def test_a_shutdown_writes_no_log_and_keeps_what_was_synced(tmp_path, mounted):
+    with scratch_device(tmp_path, 64 * MIB) as device:
+        program("mkfs.ext4", "-q", device)
+        point = mounted(device)
+        fd = os.open(point, os.O_RDONLY)
+        for number in range(200):
+            with (point / f"{number}").open("w") as file:
+                file.write("content")
+                if number < 20:
+                    file.flush()
+                    os.fsync(file.fileno())
+        shut_down(fd)
+        os.close(fd)
+        unmount(point)
+        point = mounted(device)
+        there = {int(path.name) for path in point.iterdir() if path.name.isdigit()}
+        assert {int(path.name) for path in point.iterdir() if path.name.isdigit() and path.read_text()} >= {*range(20)}
+        # A log that was flushed would bring all names back.
+        assert there < {*range(200)}
+        unmount(point)
 
 
 FILES = "/run/fsconsole/mnt/crash/strike/t0000"
