@@ -21,7 +21,7 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import list_runs
 from fsconsole.model.events import Outcome, WarningKind
-from fsconsole.model.metrics import OF_MIXES, Metric, Unit
+from fsconsole.model.metrics import OF_MIXES, PILOTS, Metric, Unit
 from fsconsole.model.plan import Plan, StepKind
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus
 from fsconsole.model.workload import Layout
@@ -114,7 +114,7 @@ def test_every_figure_of_a_cell_is_there_and_makes_sense(whole, filesystem):
     of_reads = {Metric.READ, Metric.READ_BYTES, Metric.READ_TIME}
     of_raw_rows = {
         Metric.RAW_WRITE_1, Metric.RAW_WRITE_N, Metric.RAW_READ_1, Metric.RAW_READ_N, Metric.READTEST,
-        Metric.OF_RAW_1, Metric.OF_RAW_N,
+        Metric.OF_RAW_1, Metric.OF_RAW_N, *PILOTS,
     }  # fmt: skip
     # A load that ends between two samples has no stalls that could be seen; there is no array.
     left_out = {Metric.STALLS, Metric.ARRAY_SYNC}
