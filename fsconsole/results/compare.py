@@ -91,7 +91,7 @@ def _compared(  # noqa: PLR0913 (each is a fact of its own)
     own, other = _by_round(row.cells, metric), _by_round(base.cells, metric)
     rounds = sorted(own.keys() & other.keys())
     steps = min((min(own[one][1], other[one][1]) for one in rounds), default=0.0)
-    if len(rounds) < _LEAST_ROUNDS or steps < _LEAST_STEPS:
+    if len(rounds) < _LEAST_ROUNDS or not steps >= _LEAST_STEPS:
         return None
     ratio, half = interval([own[one][0] - other[one][0] for one in rounds], ALPHA / family)
     # Figures that are the same in all rounds are known no better than their resolution.
