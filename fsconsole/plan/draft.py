@@ -196,7 +196,7 @@ def _spliced(items: Sequence[_Item], number: int, *instead: _Item) -> tuple[_Ite
 PLACE = "the plan"
 """The file name in errors about a draft."""
 STARTS: tuple[tuple[WorkloadKind, str, dict[str, object]], ...] = (
-    (WorkloadKind.CREATE, "write new files", {"threads": 4, "file_size": "256MiB"}),
+    (WorkloadKind.CREATE, "write new files", {"threads": 4, "size": "auto"}),
     (WorkloadKind.APPEND, "add to files that are there", {"threads": 4, "file_size": "16MiB"}),
     (WorkloadKind.READ, "read whole files, from a cold cache", {"threads": 4, "cold": True}),
     (WorkloadKind.RANDOM_READ, "read blocks at random places", {"threads": 4, "cold": True, "duration": "30s",

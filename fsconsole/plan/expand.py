@@ -100,7 +100,9 @@ _PASSES = {Equalise.DISCARD: 0, Equalise.NONE: 0, Equalise.ZERO: 1, Equalise.PRE
 def estimate(cells: Sequence[Cell], sizes: dict[str, int], catalog: Catalog, assumed_bytes_per_s: float) -> Estimate:
     """Return bytes and seconds of all cells that can run; sizes maps paths of targets, or of members, to bytes."""
     running = [cell for cell in cells if not cell.unavailable]
-    likely_cells = [replace(cell, workloads=likely(cell.workloads, assumed_bytes_per_s)) for cell in running]
+    is_sized = any(load.sizing is not None for cell in running for load in cell.workloads)
+    rate = assumed_bytes_per_s
+    likely_cells = [replace(one, workloads=likely(one.workloads, rate)) for one in running] if is_sized else running
     streams = _raw_bytes(running, sizes, assumed_bytes_per_s)
     most, total = (
         streams + sum(_cell_bytes(cell, sizes, catalog) for cell in cells) for cells in (running, likely_cells)

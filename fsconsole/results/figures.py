@@ -60,7 +60,9 @@ def figures_of(cell: Cell, state: CellState, workload: int | None) -> CellFigure
     """
     latest: dict[Metric, Measurement] = {}
     verdict = ""
-    for step in state.steps:
+    # The cell of a pilot has yet to run: these are the pilot's steps, on loads of other sizes.
+    is_pilot = any(step.kind is StepKind.PILOT for step in state.steps)
+    for step in () if is_pilot else state.steps:
         of = cell.steps[step.number].workload if step.number < len(cell.steps) else None
         is_own = workload is None or of in (None, workload)
         if step.outcome is not Outcome.DONE or not is_own or _is_lost(cell, state, step):
