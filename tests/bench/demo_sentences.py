@@ -114,7 +114,8 @@ def main() -> int:
         print(f"{times:4} {text}")
     found, outside, looked = contradictions(findings)
     print(f"compared with another run {looked} times: {outside} ratios outside, {len(found)} intervals")
-    print("\n".join(found))
+    for line in found:
+        print(line)
     print(f"took longer than {_ALLOWED_S:.0f} s on a quiet machine: {len(slow)} of {own}; failed: {failed}")
     return int(bool(found or slow or failed))
 
