@@ -47,6 +47,8 @@ class Injected:
 
     kind: str
     begin_ns: int
+    sure_ns: int = 0
+    """From when on it disturbs for sure: an engine's program starts before it locks its disk."""
     end_ns: int = 0
     mark: str = ""
     """What its warning must say: process, disk."""
@@ -90,15 +92,14 @@ def inject(kind: str, program: str, place: Path, disk: str, other: str) -> Injec
         words = [program, "run", str(plan), "--device", other, "--runs", str(place / "other-runs"), "--json"]
         engine = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
         for line in engine.stdout or ():
-            # It has locked its disk.
-            done.begin_ns = time.monotonic_ns() if '"target_accepted"' in line else done.begin_ns
+            done.sure_ns = done.sure_ns or ('"target_accepted"' in line and time.monotonic_ns())
         engine.wait()
     done.end_ns = time.monotonic_ns()
     return done
 
 
-def overlap_s(span: tuple[int, int], one: Injected) -> float:
-    return (min(span[1], one.end_ns) - max(span[0], one.begin_ns)) / 1e9
+def overlap_s(span: tuple[int, int], begin_ns: int, end_ns: int) -> float:
+    return (min(span[1], end_ns) - max(span[0], begin_ns)) / 1e9
 
 
 def judged(cell: Json, injected: list[Injected], marks: list[str]) -> Iterator[tuple[str, str]]:
@@ -107,12 +108,10 @@ def judged(cell: Json, injected: list[Injected], marks: list[str]) -> Iterator[t
     steps = [span_of(step) for step in cell["steps"]]
     loads = [span_of(step) for step in cell["steps"] if step["kind"] in LOADS]
     load, whole = (loads[0][0], loads[-1][1]), (steps[0][0], steps[-1][1])
-    beside = [one for one in injected if overlap_s(whole, one) > 0]
+    beside = [one for one in injected if overlap_s(whole, one.begin_ns, one.end_ns) > 0]
     for one in beside:
-        seconds, is_named = (
-            overlap_s(load, one),
-            any(w["kind"] == NAMED[one.kind] and one.mark in w["reason"] for w in said),
-        )
+        seconds = overlap_s(load, one.sure_ns or one.begin_ns, one.end_ns)
+        is_named = any(w["kind"] == NAMED[one.kind] and one.mark in w["reason"] for w in said)
         says = "named" if is_named else "NOT NAMED" if seconds >= 1 else "too short to judge"
         yield says, f"{one.kind} for {seconds:.1f} s of its load: {says}"
     if not beside:

@@ -279,7 +279,6 @@ class Recomputed:
         self.cpu = Cpu([event for event in run.machine if event.name == "sched_stat_runtime"])
         self.requests = [event for event in run.machine if event.name == "block_rq_complete"]
         self.issued = [event for event in run.machine if event.name == "block_rq_issue"]
-        self.cpus = os.cpu_count() or 1
         self._reported = 0
         for cell in run.export["cells"]:
             for step, following in pairwise(cell["steps"]):
@@ -367,16 +366,19 @@ class Recomputed:
     def _cpu(self, load: Load, end_ns: int, moved: int) -> dict[str, Figure]:
         """Return who used the CPUs between the release of the writers and the end of the drain."""
         span = (load.begin_ns, end_ns)
-        all_s = (end_ns - load.begin_ns) / 1e9 * self.cpus
+        busy_s, interrupts_s, available_s = self.run.gauge.busy(*span)
         by = {
             "cpu_by_generator": self.cpu.sum(load.workers, *span),
             "cpu_by_kernel": self.cpu.sum(self.run.kernel_threads, *span),
             "observer": self.cpu.sum(self.programs.engine_threads | self.programs.viewer_threads, *span),
         }
-        by["cpu_by_others"] = self.cpu.sum(self.cpu.of, *span) - sum(by.values())
-        figures = {name: Figure(100 * used_s / all_s) for name, used_s in by.items()}
-        busy_s, available_s = self.run.gauge.busy(*span)
-        figures["cpu"] = Figure(100 * busy_s / available_s)
+        others_s = self.cpu.sum(self.cpu.of, *span) - sum(by.values())
+        by["cpu_by_kernel"] += interrupts_s
+        by["cpu"] = busy_s
+        figures = {name: Figure(100 * used_s / available_s) for name, used_s in by.items()}
+        # The scheduler charges an interrupt to whom it hits.
+        others = (others_s - interrupts_s, others_s)
+        figures["cpu_by_others"] = Figure(*(100 * used_s / available_s for used_s in others))
         since_start_s = (end_ns - load.start_ns) / 1e9
         figures["cpu_generator"] = Figure(100 * self.cpu.sum(load.workers, load.start_ns, end_ns) / since_start_s)
         if moved:

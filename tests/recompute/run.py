@@ -135,12 +135,12 @@ class Gauge:
         _, writes, _, read, written, _, _, _, below_read, below_written = self._change(self._moved, begin_ns, end_ns)
         return max(0.0, below_read - read) + max(0.0, below_written - written - 16384 * writes)
 
-    def busy(self, begin_ns: int, end_ns: int) -> tuple[float, float]:
-        """Return the CPU seconds that were used, and those that were there: all but stolen ones."""
+    def busy(self, begin_ns: int, end_ns: int) -> tuple[float, float, float]:
+        """Return the CPU seconds that were used, those of interrupts, and those that were there: all but stolen ones."""
         change = self._change(self._ticks, begin_ns, end_ns)
         user, nice, system, idle, waiting, irq, softirq, _ = (ticks / os.sysconf("SC_CLK_TCK") for ticks in change)
         busy_s = user + nice + system + irq + softirq
-        return busy_s, busy_s + idle + waiting
+        return busy_s, irq + softirq, busy_s + idle + waiting
 
     def _change(self, samples: list[list[int]], begin_ns: int, end_ns: int) -> list[float]:
         return [
