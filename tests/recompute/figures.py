@@ -264,6 +264,8 @@ class Load:
     """The host had the word to release them."""
     start_ns: int
     last_ns: int
+    told_ns: int
+    """The host told that all had ended: CPU figures of a load without a drain end there."""
 
     def done(self, which: Callable[[Iterable[int]], int]) -> Figure:
         """Return when the first or the last writer was done, in seconds: between its last call and its thread's end."""
@@ -323,7 +325,8 @@ class Recomputed:
         begin = max(ns for ns in told if ns < start)
         workers = {self.programs.parent[pid][0] for pid in writers} | set(writers)
         last = max(writer.end_ns for writer in writers.values())
-        return Load(list(writers.values()), tree, sorted(workers), begin, start, last)
+        said = (c.end_ns for pid in tree if pid not in workers for c in self.programs.calls[pid] if c.name == "write")
+        return Load(list(writers.values()), tree, sorted(workers), begin, start, last, max((last, *said)))
 
     def workload(self, step: Json, drain: Json | None) -> dict[str, Figure]:
         """Return all figures of a load and of the drain after it."""
@@ -360,7 +363,7 @@ class Recomputed:
                 figures |= times("latency", one)
                 over = {f"over_{s}_s": sum(ns > s * 1e9 for ns in one.inner_ns) for s in (2, 10)}
                 figures |= {name: Figure(100 * slow / counted[kind]) for name, slow in over.items()}
-        end_ns = end_ns or load.last_ns
+        end_ns = end_ns or load.told_ns
         return figures | self._cpu(load, end_ns, written + read) | self._device(step, load, end_ns, written)
 
     def _cpu(self, load: Load, end_ns: int, moved: int) -> dict[str, Figure]:
