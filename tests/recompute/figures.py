@@ -412,11 +412,25 @@ class Recomputed:
         figures = {f"device_{name}": Figure(asked[name]) for name in ("reads", "writes", "flushes", "discarded")}
         return figures | {"device_read": Figure(asked["read_bytes"]), "device_written": Figure(asked["write_bytes"])}
 
-    def raw(self, step: Json) -> dict[str, Figure]:
+    def pilot(self, step: Json) -> dict[str, Figure]:
+        """Return the rates of a pilot's streams, whose commands name direction and depth."""
+        figures = {}
+        # The proof before each write starts programs of its own.
+        started = self.programs.started_by_engine(step)
+        roots = [root for root in started if any(map(self._streamed, self.programs.tree(root)))]
+        for root, command in zip(roots, step["commands"], strict=True):
+            words = command["argv"]
+            act = "write" if "write" in words else "read"
+            figures[f"raw_pilot_{act}_{words[words.index('--depth') + 1]}"] = self.raw(step, [root])["durable"]
+        return figures
+
+    def _streamed(self, pid: int) -> list[Call]:
+        return [c for c in self.programs.calls.get(pid, ()) if c.name in STREAMED and c.result >= 2**16]
+
+    def raw(self, step: Json, roots: list[int]) -> dict[str, Figure]:
         """Return the figures of streams on the device itself, by the names that the step has them by."""
-        tree = [pid for root in self.programs.started_by_engine(step) for pid in self.programs.tree(root)]
-        streams = [[c for c in self.programs.calls[pid] if c.name in STREAMED and c.result >= 2**16] for pid in tree]
-        streams = [calls for calls in streams if calls]
+        tree = [pid for root in roots for pid in self.programs.tree(root)]
+        streams = [calls for calls in map(self._streamed, tree) if calls]
         begin, moved = (
             min(calls[0].begin_ns for calls in streams),
             sum(call.result for calls in streams for call in calls),
@@ -465,7 +479,9 @@ class Recomputed:
                     figures[f"{names[kind]}_rss"] = Figure(self.programs.peak_rss[self._process(step)])
                 deleting = begin if kind == "delete" else deleting
             if kind in ("raw-write", "raw-read"):
-                figures = self.raw(step)
+                figures = self.raw(step, self.programs.started_by_engine(step))
+            elif kind == "raw-pilot":
+                figures = self.pilot(step)
             elif kind == "readtest":
                 figures = self.readtest(step)
             elif kind == "mount":
@@ -485,7 +501,10 @@ class Recomputed:
                 flushed = self.programs.engine_calls(SYNCS, unmounted, span_of(step)[1])
                 figures["delete_durable"] = Figure((flushed[0].end_ns - deleting) / 1e9)
             if kind not in LOADS:
-                figures |= self._traffic(*span_of(step))
+                # What came right after the step may have come before its end was noted.
+                begin, until = span_of(step)
+                least, most = (self._traffic(begin, end) for end in (begin + round(step["elapsed_s"] * 1e9), until))
+                figures |= {name: Figure(most[name].value, one.value) for name, one in least.items()}
             yield step, figures
 
     def _seen(self, cell: Json) -> Seen | None:
