@@ -480,7 +480,7 @@ def _run_steps(run: RunWork, cell: Cell, pilot: Pilot | None) -> tuple[Outcome, 
         work.keep_kernel_log()
     if pilot is not None and outcome is Outcome.DONE:
         chosen = settle(cell.workloads, pilot.tried, pilot.room or Room(0))
-        run.pilots.append(events.PilotFinished(cell.index, run.attempt, chosen))
+        run.pilots.append(events.PilotFinished(cell.index, run.attempt, chosen, tuple(pilot.measurements)))
         run.journal.record(run.pilots[-1], durable=True)
         outcome = Outcome.PENDING
     return outcome, reason

@@ -152,6 +152,8 @@ class Pilot:
     """Of the new filesystem."""
     tried: dict[int, tuple[int, float]] = field(default_factory=dict)
     """By number of the workload: the amount of its last try, or of the create whose files it used, and its seconds."""
+    measurements: list[Measurement] = field(default_factory=list)
+    """Rates and drains of these tries."""
 
 
 @dataclass(slots=True)

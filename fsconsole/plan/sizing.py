@@ -26,7 +26,7 @@ _FIRST_BYTES, _FIRST_FILES = MIB, 16
 _MOST_GROWTH = 8.0
 """Of a pilot's load from one try to the next: random writes may take 100 times as long to drain as to write."""
 _THIRD = "at most a third of the free space is written, so that delayed allocation goes on"
-_SHARE = f"its filesystem is filled to {FIT_SHARE:.0%} at most"
+_SHARE = f"its filesystem is filled to {100 * FIT_SHARE:.0f} % at most"
 _INODES = "the filesystem has no more inodes"
 _ALL = "it has worked on all of its files by then"
 
@@ -207,7 +207,7 @@ def sizes_in_words(plan: Plan) -> Iterator[str]:
                 continue
             bound = ""
             if _adds(load) and amount(load):
-                why = f"{FIT_SHARE:.0%} of the filesystem, with the other loads"
+                why = f"{100 * FIT_SHARE:.0f} % of the filesystem, with the other loads"
                 alone = sum(bool(_adds(other)) for other in cell.workloads) * BUFFERED_SHARE < FIT_SHARE
                 bound = f", at most {format_bytes(load.added_bytes)}: " + (
                     "a third of the free space" if alone and not load.direct else why

@@ -15,6 +15,8 @@ from fsconsole.model.workload import Workload
 from fsconsole.plan.sizing import Room, amount, first_try, next_try
 from fsconsole.workloads.tree import DIRECTORY_FLAGS, remove_tree
 
+_KEPT = frozenset({Metric.WRITE, Metric.READ, Metric.OPS_PER_S, Metric.DRAIN, Metric.DURABLE})
+
 
 def pilot(work: CellWork, step: Step) -> StepResult:
     """Run a workload, larger each time, until it lasts about a second with its drain; the last try's figures count."""
@@ -36,6 +38,7 @@ def pilot(work: CellWork, step: Step) -> StepResult:
         next_one = larger
     of = next_one if next_one.sizing is not None or next_one.source is None else work.cell.workloads[next_one.source]
     pilot.tried[number] = amount(of), took_s
+    pilot.measurements += [each for each in result.measurements if each.metric in _KEPT]
     return result
 
 
