@@ -147,7 +147,11 @@ def _size_bytes(cell: Cell, sizes: dict[str, int]) -> int:
 def _cell_bytes(cell: Cell, sizes: dict[str, int], catalog: Catalog) -> int:
     """Return the bytes that a cell writes, without the streams of a raw row."""
     of_devices = [sizes[path] for path in cell.devices]
-    equalise = _PASSES[cell.equalise] * sum(of_devices)
+    # A scratch file that would get other blocks is overwritten, whatever the plan asks for.
+    is_overwritten = any(
+        argv[0] == "shred" for step in cell.steps if step.kind is StepKind.EQUALISE for argv in step.commands
+    )
+    equalise = max(_PASSES[cell.equalise], is_overwritten) * sum(of_devices)
     if cell.array and arrays.resyncs(cell.array):
         # Redundancy is written once over; the members beside it are read.
         equalise += max(of_devices)

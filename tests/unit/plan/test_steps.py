@@ -312,3 +312,6 @@ def test_waits_for_flash_and_checks_of_filesystems_that_read_their_inode_tables_
     )
     wanted_s = 2 * 0.05 * DEVICE.size_bytes / ext3.assumed_bytes_per_s
     assert ext3.elapsed_s - unchecked.elapsed_s == pytest.approx(wanted_s)
+    on_ext4, on_btrfs = (TargetSpec("/dev/x", size, is_scratch=True, keeps_blocks=keeps) for keeps in (True, False))
+    zeroed, overwritten = (build(SMALLEST, target).estimate.bytes_to_write for target in (on_ext4, on_btrfs))
+    assert overwritten - zeroed == size
