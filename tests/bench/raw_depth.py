@@ -1,6 +1,6 @@
 """The raw streams against fio: sequential direct writes and reads of one loop device at each depth, in turn.
 
-    sudo python -m tests.bench.raw_depth [--depths 1,4,16,32] [--pairs 15] [--mib 1024] [--block-kib 1024] [--dir DIR]
+    sudo python -m tests.bench.raw_depth [--depths 1,4,16,32] [--pairs 15] [--mib 3072] [--block-kib 1024] [--dir DIR]
 
 Each round is one pass over the device by both, the order rotating; the first round is thrown away. fio has so many
 jobs of one call each, each in its part of the device; ours take the next block from one counter. MB/s are bytes / (last
@@ -55,7 +55,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--depths", default="1,4,16,32")
     parser.add_argument("--pairs", type=int, default=15)
-    parser.add_argument("--mib", type=int, default=1024, help="MiB of each pass")
+    parser.add_argument("--mib", type=int, default=3072, help="MiB of each pass")
     parser.add_argument("--block-kib", type=int, default=1024)
     parser.add_argument("--dir", default=None, help="where the loop device's file lies")
     asked = parser.parse_args()
