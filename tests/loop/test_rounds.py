@@ -28,6 +28,7 @@ from fsconsole.system.mounts import engine_argv
 from fsconsole.text import GIB, MIB
 from tests.conftest import wait_until
 from tests.loop.faulty_run import scratch_device
+from tests.loop.rounds_engine import BURNER
 from tests.loop.runs import agree_again, assert_nothing_left, clean_up, new_run, wait_for_end
 
 pytestmark = pytest.mark.root
@@ -56,7 +57,7 @@ def begun(folder, **script) -> subprocess.Popen[bytes]:
 
 
 def carried_out(folder, **script):
-    begun(folder, **{name.replace("_", "-"): cells for name, cells in script.items()}).wait()
+    begun(folder, **script).wait()
     assert "Traceback" not in Path(folder.path, "engine.log").read_text()
     state = read_state(folder)
     assert state.outcome is Outcome.DONE, state.reason
@@ -92,21 +93,39 @@ def test_memory_that_is_cold_throughout_is_warned_of_in_every_round_and_none_is_
     assert len(state.cells) == 6
 
 
-def test_a_run_killed_in_a_repeated_round_goes_on_within_it(tmp_path, device):
-    folder = new_run(SIX_ROUNDS, device, str(tmp_path / "runs"))
-    child = begun(folder, **{"others-cpu": [2], "hang": [6]})
+@pytest.fixture
+def burner(tmp_path):
+    """A process that uses a CPU, before all others (SCHED_FIFO), while the file "burn" is among the runs."""
+    runs = tmp_path / "runs"
+    script = f"""import os, time
+open("/proc/self/comm", "w").write({BURNER!r})
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+while True:
+    os.path.exists({str(runs / "burn")!r}) or time.sleep(0.01)
+"""
+    with subprocess.Popen([sys.executable, "-c", script]) as child:
+        yield child
+        child.kill()
+
+
+def test_a_round_with_a_foreign_load_is_repeated_and_a_run_killed_in_it_goes_on_within_it(tmp_path, device, burner):
+    folder = new_run(
+        SIX_ROUNDS.replace('"32MiB"', '"4MiB", block_size = "4KiB", fsync = 1'), device, str(tmp_path / "runs")
+    )
+    child = begun(folder, burn=[2], hang=[6])
 
     def hangs() -> bool:
         state = read_state(folder)
         return state.current_cell == 6 and getattr(state.current_step, "kind", None) is StepKind.WORKLOAD
 
     try:
-        wait_until(hangs, "the repeated round's load begins")
+        wait_until(hangs, "the repeated round's load begins", 240)
     finally:
         # The child of unshare is PID 1 of the engine's namespace.
         (engine,) = Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()
         os.kill(int(engine), signal.SIGKILL)
         child.wait()
+    assert warned_of(read_state(folder), WarningKind.OTHERS_CPU) == [2]
     assert_nothing_left(device, folder)
     (cleaned,) = clean_up(str(tmp_path / "runs"))
     assert cleaned.resumable
