@@ -129,7 +129,7 @@ _AT_ONCE = 8
 """Probes side by side, and most devices for which each is a child of its own."""
 
 
-class _Row(msgspec.Struct):
+class _WipefsLine(msgspec.Struct):
     """A line of wipefs; newer versions print offsets as numbers."""
 
     type: Annotated[str, msgspec.Meta(min_length=1)]
@@ -141,7 +141,7 @@ class _Row(msgspec.Struct):
 
 
 class _Answer(msgspec.Struct):
-    signatures: tuple[_Row, ...]
+    signatures: tuple[_WipefsLine, ...]
 
 
 Found = tuple[Signature, ...] | FsconsoleError

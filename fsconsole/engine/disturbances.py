@@ -1,4 +1,4 @@
-"""Notices what else than the run used CPUs and disks in a cell: other processes, other engines, heat."""
+"""Detects disturbances of a cell: other processes on the CPUs, foreign I/O, other runs, heat."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ OTHERS_CPU_PERCENT = 5.0
 FOREIGN_PERCENT = 5.0
 """Of the run's own bytes, or requests."""
 FOREIGN_BYTES, FOREIGN_REQUESTS = 16 * MIB, 200
-"""Fewer are an idle system's: its logs, and the run's own."""
+"""Below these limits it is an idle system's background I/O: its logs, and the run's own."""
 _LARGE_FILE_BYTES = MIB
-"""Creating smaller ones reads directories again that had to leave the memory."""
+"""Creating smaller files re-reads directories that were evicted from the page cache."""
 
 
 def cpu_figures(work: CellWork, window: LoadWindow, end: ClockAndCpu) -> tuple[Measurement, ...]:
-    """Return a load's CPU figures, split by who used it, and warn of others and of the engine itself."""
+    """Return a load's CPU figures, split by user, and warn of other processes and of the engine itself."""
     after, engine = read_processes(), own_pid_in_host_proc()
     use = cpu_use(window.processes, after, engine, viewers_among(after))
     busy_s, available_s = busy_between(window.begin.cpu, end.cpu)
@@ -44,7 +44,7 @@ def cpu_figures(work: CellWork, window: LoadWindow, end: ClockAndCpu) -> tuple[M
     generator_s = window.result.user_s + window.result.system_s
     kernel_s = use.kernel_s + interrupts_between(window.begin.cpu, end.cpu)
     observer_s = end.engine_s - window.begin.engine_s + use.viewers_s
-    # A process that ended may have used most of its time before the load: never more than is left of what was busy.
+    # A process that ended may have used most of its time before the load: cap others at the unattributed busy time.
     others_s = max(0.0, min(use.others_s, busy_s - generator_s - kernel_s - observer_s))
     parts = {
         Metric.CPU_BY_GENERATOR: generator_s,
@@ -70,12 +70,12 @@ def _about_others(work: CellWork, load: str, percent: float, biggest: CpuUser | 
 
 
 def device_figures(work: CellWork, window: LoadWindow) -> tuple[Measurement, ...]:
-    """Return what the target did from a load's start to the end of its drain, and warn of others on its disks."""
+    """Return the target's I/O from a load's start to the end of its drain, and warn of foreign I/O on its disks."""
     window.traffic.close()
     workload, result = window.handle.workload, window.result
     moved, foreign = window.traffic.of_target(), list(window.traffic.foreign())
     if moved is not None and _needs_no_reads(workload):
-        # Whoever reads a whole disk that is the target shows in no difference between two devices.
+        # Reads by others of the target itself show in no difference between disk and target; a create reads nothing.
         name = os.path.basename(os.path.realpath(work.cell.target))
         foreign.append(ForeignIo(name, moved.read_bytes, 0, 0, moved.written_bytes, 0))
     _about_foreign(work, f"'{workload.name}'", foreign, window)
@@ -94,17 +94,17 @@ def _needs_no_reads(workload: Workload) -> bool:
 def _about_foreign(work: CellWork, during: str, foreign: Sequence[ForeignIo], window: LoadWindow | None = None) -> None:
     for one in filter(is_disturbing, foreign):
         reason = (
-            f"others read {format_bytes(one.read_bytes)} and wrote {format_bytes(one.written_bytes)} on {one.disk}"
-            f" during {during}, the run itself moved {format_bytes(one.own_bytes)} there"
+            f"other programs read {format_bytes(one.read_bytes)} and wrote {format_bytes(one.written_bytes)} on {one.disk}"
+            f" during {during}; the run itself moved {format_bytes(one.own_bytes)} there"
         )
         if window is not None:
             who, moved_bytes = most_io(window.processes, read_processes(), own_pid_in_host_proc())
-            reason += f"; {who} moved {format_bytes(moved_bytes)} on this machine's disks" if who else ""
+            reason += f"; most I/O on this machine: {who}, {format_bytes(moved_bytes)}" if who else ""
         work.warn(
             WarningKind.FOREIGN_IO,
             reason,
-            "Stop or postpone it (backups, cron jobs, updates), or take a disk that nothing else uses; "
-            "run these cells again.",
+            "Stop or postpone them (backups, cron jobs, updates), or use a disk that nothing else uses; "
+            "then run these cells again.",
         )
 
 
@@ -117,11 +117,11 @@ def is_disturbing(foreign: ForeignIo) -> bool:
 
 
 _IN_LOADS = frozenset({StepKind.WORKLOAD, StepKind.DRAIN})
-"""Their figures are those of both together, and the load takes them."""
+"""Measured as one window, which the load step opens and closes."""
 
 
 def step_begins(work: CellWork, step: Step) -> None:
-    """Start to count what the target does in a step; between two steps under one clock no file is read."""
+    """Start counting the target's I/O in a step; between two steps timed as one no file is read."""
     former = work.traffic
     if step.kind in _IN_LOADS:
         work.traffic = None
@@ -132,7 +132,7 @@ def step_begins(work: CellWork, step: Step) -> None:
 
 
 def with_traffic(work: CellWork, step: Step, result: StepResult) -> StepResult:
-    """Return a step's result with what the target did in it; warn of others on its disks where figures were taken."""
+    """Return a step's result with the target's I/O in it; warn of foreign I/O if the step was measured."""
     window = work.traffic
     if window is None or result.outcome is not Outcome.DONE:
         return result
@@ -146,7 +146,7 @@ def with_traffic(work: CellWork, step: Step, result: StepResult) -> StepResult:
 
 
 def note_heat(work: CellWork) -> None:
-    """Note sensors of the machine and of the cell's disks that are above their limit now."""
+    """Note sensors of the machine and of the cell's disks that are at or above their limit."""
     devices = [one.name for path in work.cell.devices for one in watched_tree(os.path.basename(os.path.realpath(path)))]
     for heat in too_hot(devices):
         known = work.heat.get(heat.sensor)
@@ -155,14 +155,14 @@ def note_heat(work: CellWork) -> None:
 
 
 def about_end(work: CellWork, throttles: Mapping[str, int]) -> None:
-    """Warn of what disturbed the whole cell: other engines, and heat; throttles are those counted at its start."""
+    """Warn of other runs and of heat during the cell; throttles are the counters read at its start."""
     beside = work.run.beside.seen
     for pid in dict.fromkeys(beside.values()):
         disks = ", ".join(sorted(disk for disk, engine in beside.items() if engine == pid))
         work.warn(
             WarningKind.ENGINE_BESIDE,
-            f"another run's engine (process {pid}) worked on {disks} beside this cell",
-            "Run one plan at a time on a machine: `fsconsole runs` lists them. Run these cells again.",
+            f"another run (engine process {pid}) used {disks} during this cell",
+            "Run one plan at a time (`fsconsole runs` lists them), then run these cells again.",
         )
     counts = {
         cpu: count - throttles[cpu] for cpu, count in read_throttles().items() if count > throttles.get(cpu, count)
@@ -171,13 +171,13 @@ def about_end(work: CellWork, throttles: Mapping[str, int]) -> None:
         cpu = max(counts, key=counts.__getitem__)
         work.warn(
             WarningKind.THROTTLED,
-            f"heat slowed the CPUs: {cpu} was throttled {counts[cpu]} times during the cell, {len(counts)} CPUs at all",
-            "Look at fans and air flow; let the machine cool down, and run these cells again.",
+            f"heat slowed {len(counts)} CPU{'s' * (len(counts) > 1)} during the cell: {cpu} was throttled {counts[cpu]} times",
+            "Check fans and air flow, let the machine cool down, and run these cells again.",
         )
     note_heat(work)
     if work.heat:
         work.warn(
             WarningKind.HOT,
             "; ".join(map(str, work.heat.values())),
-            "A drive or CPU at its limit slows itself down: look at fans and air flow, and run these cells again.",
+            "Drives and CPUs at their limit slow down: check fans and air flow, and run these cells again.",
         )

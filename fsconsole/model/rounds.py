@@ -1,7 +1,7 @@
-"""Rounds of a run: which one is repeated because the machine was disturbed, and which cells count.
+"""Rounds of a run: repetition of disturbed rounds, and selection of the cells that count.
 
-A round is every cell of the plan once. Only a cause that was seen apart from the figures has a round repeated: choosing
-by outcome would flatter noisy variants.
+A round is every cell of the plan once. A round is repeated only for a cause measured apart from its figures: choosing by
+outcome would flatter noisy variants.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ MOST_REPEATS = 2
 """Of one round."""
 ROUNDS_PER_REPEAT = 5
 """Rounds of a plan take equally long: one repeated for every five is 20 % of the planned time."""
-DEAR = 2.0
-"""A load needed so many times its row's median of CPU per GiB. At 1.5 times the lowest, a third to all of undisturbed
-runs would have a round repeated."""
+COSTLY = 2.0
+"""Limit for a load's CPU per GiB, in multiples of its row's median. With 1.5 times the lowest, a third to all of
+undisturbed runs would repeat a round."""
 
 CAUSES = frozenset(
     {
@@ -36,11 +36,11 @@ CAUSES = frozenset(
     }
 )
 _LEAST_MOVED_BYTES = 64 * MIB
-"""The kernel reports up to 32 blocks of 2 MiB at a time: of a smaller load its count tells nothing."""
+"""The kernel reports up to 32 blocks of 2 MiB at a time: too coarse for smaller loads."""
 LEAST_COLD = 0.1
-"""Of what a load moved: with so much cold memory it needs about twice the CPU time."""
+"""Share of the bytes moved: with so much cold memory a load needs about twice the CPU time."""
 FREE_PAGE_REPORTING = "free_page_reporting"
-"""Fact of a machine whose hypervisor takes free memory back."""
+"""Name of a run's fact: the hypervisor takes free memory back."""
 _ENDED = frozenset({CellStatus.DONE, CellStatus.FAILED, CellStatus.UNAVAILABLE})
 
 
@@ -55,7 +55,7 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Disturbed:
-    """A round to repeat, and why, as a clause."""
+    """A round to repeat, and the reason as a clause."""
 
     round: Round
     reason: str
@@ -72,12 +72,12 @@ def rounds_of(plan: Plan) -> tuple[Round, ...]:
 
 
 def replaced_cells(state: RunState) -> frozenset[int]:
-    """Return the cells that don't count: of each round only the last repetition does that came to its end."""
+    """Return the cells that don't count: only the last finished repetition of each round does."""
     replaced: set[int] = set()
     counted: dict[int, Round] = {}
     for one in rounds_of(state.request.plan):
         is_over = all(state.cells[index].status in _ENDED for index in one.cells)
-        # Half a round is no block: until it is over, the one before counts.
+        # An unfinished repetition doesn't count yet: the one before it does.
         out = counted.get(one.repeat) if is_over else one
         if one.redo:
             replaced.update(out.cells if out else ())
@@ -96,32 +96,32 @@ class CachedLoad:
     """Generator CPU seconds."""
     moved_bytes: float
     reported_bytes: float | None
-    """Free memory reported from the load before until its end; None where this kernel doesn't count it."""
+    """Free memory reported between the end of the load before and this load's end; None if the kernel doesn't count it."""
 
     @property
     def is_exposed(self) -> bool:
-        """Whether enough was reported to have cost it twice the CPU time."""
+        """Whether enough memory was reported to double the load's CPU time."""
         return self.reported_bytes is not None and (
             self.reported_bytes >= LEAST_COLD * self.moved_bytes >= LEAST_COLD * _LEAST_MOVED_BYTES
         )
 
 
 def cold_loads(state: RunState) -> tuple[CachedLoad, ...]:
-    """Return the loads with cold memory: reported while they or what was before them ran, and dear for their row.
+    """Return the loads that used cold memory: exposed to it, and above the limit of CPU per GiB for their row.
 
-    Where it was reported before all loads of a row, none of them tells what it costs warm: all are cold.
+    If all loads of a row were exposed, no warm one is left to compare with: all are returned.
     """
-    dear, rows = _dear(state), _rows(state)
+    costly, rows = _costly(state), _rows(state)
     return tuple(
         load
         for row in rows
         for load in row
-        if all(one.is_exposed for one in row) or (load in dear and (load.is_exposed or load.reported_bytes is None))
+        if all(one.is_exposed for one in row) or (load in costly and (load.is_exposed or load.reported_bytes is None))
     )
 
 
 def _rows(state: RunState) -> list[list[CachedLoad]]:
-    """Return the loads through the page cache, those of equal cells together; none where memory is not taken back."""
+    """Return the loads through the page cache, grouped by equal cells; none without free page reporting."""
     if not any((FREE_PAGE_REPORTING, "on") in started.facts for started in state.started):
         return []
     rows: dict[object, list[CachedLoad]] = {}
@@ -141,21 +141,21 @@ def _rows(state: RunState) -> list[list[CachedLoad]]:
     return list(rows.values())
 
 
-def _dear(state: RunState) -> frozenset[CachedLoad]:
+def _costly(state: RunState) -> frozenset[CachedLoad]:
     """Return the loads that needed above twice their row's median of generator CPU per GiB."""
     left_out = replaced_cells(state)
-    dear: set[CachedLoad] = set()
+    costly: set[CachedLoad] = set()
     for row in _rows(state):
         middle = median([load.per_gib_s for load in row if load.cell not in left_out] or [0.0])
-        dear.update(load for load in row if load.per_gib_s > DEAR * middle > 0)
-    return frozenset(dear)
+        costly.update(load for load in row if load.per_gib_s > COSTLY * middle > 0)
+    return frozenset(costly)
 
 
 def round_to_repeat(state: RunState) -> Disturbed | None:
-    """Return the first round that was disturbed by what was not there in the round before; None for none.
+    """Return the first round with a disturbance that the round before it didn't have; None if there is none.
 
-    Memory touched for the first time counts only where a load of the round was dear as well. A first round is
-    compared with the second. Asked once all cells are over, since a row's median needs them all.
+    Cold memory counts only if a load of the round also needed too much CPU per GiB. The first round is compared with the
+    second. Call it when all cells are over: a row's median needs them all.
     """
     rounds = rounds_of(state.request.plan)
     planned = sum(not one.redo for one in rounds)
@@ -163,7 +163,7 @@ def round_to_repeat(state: RunState) -> Disturbed | None:
     if is_used_up or any(cell.status not in _ENDED for cell in state.cells):
         return None
     exposed = {load.cell for row in _rows(state) for load in row if load.is_exposed}
-    dear = {load.cell for load in _dear(state)} & exposed
+    costly = {load.cell for load in _costly(state)} & exposed
     last = {one.repeat: one.redo for one in rounds}
     for place, one in enumerate(rounds):
         if one.redo < last[one.repeat] or one.redo >= MOST_REPEATS:
@@ -171,7 +171,7 @@ def round_to_repeat(state: RunState) -> Disturbed | None:
         other = rounds[place - 1 if place else 1]
         before = _causes(other, state.cells, exposed)
         causes = {kind: cells for kind, cells in _causes(one, state.cells, exposed).items() if kind not in before}
-        if dear.isdisjoint(one.cells):
+        if costly.isdisjoint(one.cells):
             causes.pop(WarningKind.MEMORY_COLD, None)
         if causes:
             seen = "; ".join(f"{kind.value.replace('-', ' ')} in {_numbers(cells)}" for kind, cells in causes.items())

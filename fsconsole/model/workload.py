@@ -91,7 +91,7 @@ class Directories(Wire, frozen=True):
     files_per_directory: int = 0
 
 
-class Chosen(str, Enum):
+class SizedBy(str, Enum):
     """Field of a workload that its pilot chooses."""
 
     FILE_SIZE = "file_size_bytes"
@@ -102,7 +102,7 @@ class Chosen(str, Enum):
 class Sizing(Wire, frozen=True):
     """How a load is sized by a pilot: until that has ended the field holds the most that the load may get."""
 
-    chooses: Chosen
+    chooses: SizedBy
     load_time_s: float
     """How long the load shall last at least, with its drain, on the baseline."""
     is_settled: bool = False

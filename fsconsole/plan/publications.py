@@ -40,7 +40,7 @@ class _Column(Wire, frozen=True):
             raise ValueError(f"{self.metric.value} is not counted in {self.unit!r}")
 
 
-class _Row(Wire, frozen=True):
+class _PublishedRow(Wire, frozen=True):
     as_printed: str
     figures: dict[str, float]
     """By their columns."""
@@ -56,9 +56,9 @@ class _File(Wire, frozen=True):
     machine: str
     workload: str
     columns: dict[str, _Column]
-    rows: tuple[_Row, ...] = msgspec.field(name="row")
+    rows: tuple[_PublishedRow, ...] = msgspec.field(name="row")
 
-    def figures_of(self, row: _Row) -> tuple[Measurement, ...]:
+    def figures_of(self, row: _PublishedRow) -> tuple[Measurement, ...]:
         """Return the figures of a row in base units."""
         found = ((self.columns[name], value) for name, value in row.figures.items())
         return tuple(Measurement(column.metric, value * _UNITS[column.unit][1]) for column, value in found)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from fsconsole.catalog.tables import Table, nearest_words
 from fsconsole.errors.targets import PlanUnknownKey
-from fsconsole.model.workload import BUILT_IN, Chosen, End, Layout, Sizing, SyncCall, Workload, WorkloadKind
+from fsconsole.model.workload import BUILT_IN, End, Layout, SizedBy, Sizing, SyncCall, Workload, WorkloadKind
 from fsconsole.plan.keys import WORKLOAD, read_keys
 from fsconsole.plan.planfile import DEFAULT_LOAD_TIME_S
 from fsconsole.text import GIB, SECTOR_BYTES
@@ -85,7 +85,7 @@ def workload_of(
         threads=threads,
         thread_counts=(),
         of="",
-        files=planned.files or (threads if is_create and not is_limited and chosen is not Chosen.FILES else 0),
+        files=planned.files or (threads if is_create and not is_limited and chosen is not SizedBy.FILES else 0),
         size="",
         sizing=Sizing(chosen, load_time_s) if chosen is not None else None,
         # Between operations a limit would wait for the end of a file, however large.
@@ -95,12 +95,12 @@ def workload_of(
     )
 
 
-def _chosen(planned: Workload) -> Chosen:
+def _chosen(planned: Workload) -> SizedBy:
     """Return what a pilot chooses for a workload of a plan."""
     if planned.kind in _AT_PLACES:
-        return Chosen.BYTES
+        return SizedBy.BYTES
     is_one = planned.kind is WorkloadKind.CREATE and not planned.file_size_bytes
-    return Chosen.FILE_SIZE if is_one else Chosen.FILES
+    return SizedBy.FILE_SIZE if is_one else SizedBy.FILES
 
 
 def _read_workload(table: Table) -> Workload:

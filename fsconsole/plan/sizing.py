@@ -8,7 +8,7 @@ from typing import Any
 
 from fsconsole.model.events import Settled
 from fsconsole.model.plan import Cell, Plan, Step, StepKind
-from fsconsole.model.workload import Chosen, Layout, Workload, WorkloadKind
+from fsconsole.model.workload import Layout, SizedBy, Workload, WorkloadKind
 from fsconsole.plan.keys import MAX_FILE_SIZE_BYTES, MAX_FILES
 from fsconsole.plan.planfile import FIT_SHARE, unsized, written_bytes
 from fsconsole.plan.read_workload import MAX_DIRECTORIES
@@ -49,9 +49,9 @@ def with_amount(load: Workload, wanted: float, least: int = 0) -> Workload:
     if load.sizing is None:
         return load
     chooses, block = load.sizing.chooses, load.block_size_bytes
-    unit = 1 if chooses is Chosen.FILES else block
-    floor = {Chosen.FILE_SIZE: max(block, least), Chosen.FILES: load.threads, Chosen.BYTES: block * load.threads}
-    most = {Chosen.FILES: _most_files(load), Chosen.FILE_SIZE: MAX_FILE_SIZE_BYTES}.get(chooses, wanted)
+    unit = 1 if chooses is SizedBy.FILES else block
+    floor = {SizedBy.FILE_SIZE: max(block, least), SizedBy.FILES: load.threads, SizedBy.BYTES: block * load.threads}
+    most = {SizedBy.FILES: _most_files(load), SizedBy.FILE_SIZE: MAX_FILE_SIZE_BYTES}.get(chooses, wanted)
     changes: dict[str, Any] = {chooses.value: max(floor[chooses], int(min(wanted, most)) // unit * unit)}
     return replace(load, **changes)
 
@@ -111,9 +111,9 @@ def _limited(
             bounds.append((of_all / _adds(load), _SHARE))
             if not load.direct:
                 bounds.append((left * BUFFERED_SHARE / _adds(load), _THIRD))
-            if load.sizing and load.sizing.chooses is Chosen.FILES and room.free_inodes and load.creates:
+            if load.sizing and load.sizing.chooses is SizedBy.FILES and room.free_inodes and load.creates:
                 bounds.append((room.free_inodes * FIT_SHARE / len(adding), _INODES))
-        elif load.sizing and load.sizing.chooses is Chosen.BYTES and source is not None:
+        elif load.sizing and load.sizing.chooses is SizedBy.BYTES and source is not None:
             bounds.append((sized[source].files * sized[source].mean_file_bytes, _ALL))
         most, reason = min(bounds, default=(float(MAX_FILES), ""))
         most = min(most, amount(load) or most)
@@ -132,7 +132,7 @@ def _fitting(sized: Sequence[Workload], fixed: int, left: int) -> tuple[Workload
 
 def _adds(load: Workload) -> float:
     """Return by how many bytes the filesystem gets fuller for each unit of the amount; 0 for what has its own size."""
-    if load.sizing is None or load.sizing.chooses is Chosen.BYTES:
+    if load.sizing is None or load.sizing.chooses is SizedBy.BYTES:
         return 0.0
     of = 2**20
     changes: dict[str, Any] = {load.sizing.chooses.value: of}
@@ -163,7 +163,7 @@ def follows(loads: Sequence[Workload], number: int) -> bool:
     sizing = loads[load.source].sizing
     if sizing is None or (load.kind is WorkloadKind.READ and not (load.cold or load.direct)):
         return False
-    return sizing.chooses is Chosen.FILES or (load.kind is WorkloadKind.READ and not load.file_size_bytes)
+    return sizing.chooses is SizedBy.FILES or (load.kind is WorkloadKind.READ and not load.file_size_bytes)
 
 
 # The pilot: the steps of a cell, with loads that last about a second.
@@ -233,8 +233,8 @@ def first_try(loads: Sequence[Workload], number: int) -> Workload:
     load = loads[number]
     if load.sizing is None:
         return load
-    files = max(load.files, 1) if load.sizing.chooses is Chosen.FILE_SIZE else 1
-    first = _FIRST_FILES * load.threads if load.sizing.chooses is Chosen.FILES else _FIRST_BYTES / files
+    files = max(load.files, 1) if load.sizing.chooses is SizedBy.FILE_SIZE else 1
+    first = _FIRST_FILES * load.threads if load.sizing.chooses is SizedBy.FILES else _FIRST_BYTES / files
     return with_amount(load, min(first, amount(load)), least_of(loads, number))
 
 

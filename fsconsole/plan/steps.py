@@ -17,11 +17,11 @@ from fsconsole.model.metrics import RAW_DEPTHS
 from fsconsole.model.plan import ArraySpec, Cell, DeleteWith, Equalise, Step, StepKind, Write
 from fsconsole.model.workload import (
     BUILT_IN,
-    Chosen,
     DataKind,
     Directories,
     End,
     Layout,
+    SizedBy,
     SyncAt,
     Workload,
     WorkloadKind,
@@ -138,7 +138,7 @@ def workload_title(workload: Workload) -> str:
 def _files(workload: Workload) -> str:
     if _is_open(workload) and workload.kind is WorkloadKind.CREATE:
         chooses = workload.sizing.chooses if workload.sizing is not None else None
-        is_many = chooses is Chosen.FILES or (chooses is None and workload.file_size_bytes > 0)
+        is_many = chooses is SizedBy.FILES or (chooses is None and workload.file_size_bytes > 0)
         count = "files" if is_many or not workload.files else _counted(workload.files, "file")
         return f"{count} of {units.format_bytes_exact(workload.file_size_bytes)}" if is_many else count
     if _is_open(workload) and workload.kind is WorkloadKind.MIX:

@@ -1,4 +1,4 @@
-"""Rows of a grid against their baseline, round by round: ratios with 95 % intervals that hold for all of them together."""
+"""Comparison of rows with their baseline, round by round: ratios with 95 % intervals that hold together."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from fsconsole.results.grid import Grid, GridRow
 ALPHA = 0.05
 """Chance that any interval of a run's comparisons misses its true ratio, if logarithms scatter normally."""
 OF_LIFE = (Metric.CHECK, Metric.DELETE_DURABLE)
-"""Compared once for each filesystem, whatever number of loads it had."""
+"""Compared once for each filesystem, however many loads it had."""
 OF_LOADS = (Metric.DURABLE, Metric.READ, Metric.FSYNC_MEAN, Metric.EXTENTS_MEAN)
 _LEAST_ROUNDS = 3
 _LEAST_STEPS = 20
-"""Times the resolution that a figure must have to be part of a ratio."""
+"""Least figure in a ratio, in multiples of its resolution."""
 _COMMAND_S = 0.00025
 """Resolution of a command's time: the start of a program takes 0.7 to 0.95 ms, which is part of it."""
 _LOAD_S = 0.001
-"""Resolution of a load's time: its writers leave the barrier one after the other."""
+"""Resolution of a load's time: writers leave the barrier one after another."""
 _SYNC_MS = 0.001
 _LARGEST_LOG = 700.0
 """math.exp() has no number from 709 on."""
@@ -53,9 +53,9 @@ class Comparison:
 
 
 def comparisons_of(state: RunState, grid: Grid) -> tuple[int, tuple[Comparison, ...]]:
-    """Return how many comparisons a run in rounds makes, and those that have enough rounds and fine enough figures.
+    """Return the number of comparisons in a run in rounds, and those with enough rounds and fine enough figures.
 
-    None before its last cell is over: each look more finds false differences. The baseline is the plan's first variant,
+    None before the last cell is over: testing at each step finds false differences. The baseline is the plan's first variant,
     with everything else equal. Both figures of a pair are of one round, which cancels what slows all of it; log ratios
     have Student's t interval at 1 - ALPHA / number of comparisons (Bonferroni).
     """
@@ -94,7 +94,7 @@ def _compared(  # noqa: PLR0913 (each is a fact of its own)
     if len(rounds) < _LEAST_ROUNDS or not steps >= _LEAST_STEPS:
         return None
     ratio, half = interval([own[one][0] - other[one][0] for one in rounds], ALPHA / family)
-    # Figures that are the same in all rounds are known no better than their resolution.
+    # Widen by the resolution: equal figures in all rounds have an interval of zero width.
     half += math.log1p(1 / steps)
     mean, other_mean = (_exp(math.fsum(of[one][0] for one in rounds) / len(rounds)) for of in (own, other))
     load = row.key.workloads[row.key.workload or 0] if metric in OF_LOADS else None

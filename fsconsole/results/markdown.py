@@ -24,7 +24,7 @@ def render_markdown(state: RunState, grid: Grid, *, standing: str, columns: Sequ
     lines += ["", *map(escaped, caption_of(grid))]
     if (found := findings_of(state, grid)).heading:
         lines += ["", escaped(found.heading), ""]
-        lines += [f"- {escaped(claim.text)} ({escaped(claim.figures)})" for claim in found.claims]
+        lines += [f"- {escaped(sentence.text)} ({escaped(sentence.figures)})" for sentence in found.sentences]
     warnings = worded(grid)
     if warnings:
         lines += ["", "### Warnings", ""]

@@ -1,4 +1,4 @@
-"""The sentences that a run in rounds bears: its largest differences, each no larger than its interval allows."""
+"""Sentences about a run in rounds: its largest differences, each no larger than its interval allows."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _MOST = 3
 _POOL = 30
 """Strongest comparisons among which the sentences are chosen."""
 _OTHER_DAYS = 1.25
-"""Ratio to spare: an interval holds for its run, and another one has other neighbours and other blocks of the disk."""
+"""Safety factor on each interval: another run has other neighbours and other blocks of the disk."""
 _LEAST_TIMES = 1.2
 _MOST_SAME = 30
-"""Per cent: figures that may be further apart are not said to be the same."""
+"""Per cent: limit within which two figures are called the same."""
 
 _DIFFERENT = {
     Metric.CHECK: "{more}'s check took at least {times} times as long as {less}'s.",
@@ -43,66 +43,66 @@ _SAME = {
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """A sentence, the figures behind it in words, and the ratios of row / baseline that it allows. All printable."""
+class Sentence:
+    """A sentence, the figures behind it as text, and the range of row / baseline that it allows. All printable."""
 
     text: str
     figures: str
     of: Comparison
     least: float
     most: float | None
-    """None where nothing is said of how much more it may be."""
+    """None: no upper limit is stated."""
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
-    """What is said of a run's comparisons: at most three sentences, under a heading; all empty where there are none."""
+class RunFindings:
+    """At most three sentences about a run's comparisons, with a heading; empty if nothing was compared."""
 
     heading: str = ""
-    claims: tuple[Claim, ...] = ()
+    sentences: tuple[Sentence, ...] = ()
     family: int = 0
-    """How many comparisons the intervals hold for together: also of figures that are too few or too coarse."""
+    """Number of comparisons that the intervals hold for together, those with too few or too coarse figures included."""
     pairs: tuple[Comparison, ...] = ()
 
 
-def findings_of(state: RunState, grid: Grid) -> Findings:
-    """Return what a run shows."""
+def findings_of(state: RunState, grid: Grid) -> RunFindings:
+    """Return a run's sentences."""
     return findings_from(*comparisons_of(state, grid))
 
 
-def findings_from(family: int, pairs: tuple[Comparison, ...]) -> Findings:
-    """Return what comparisons show.
+def findings_from(family: int, pairs: tuple[Comparison, ...]) -> RunFindings:
+    """Return sentences about comparisons.
 
-    The largest differences first, by the end of the interval that is nearer to none, of as many rows and kinds of
-    figures as there are. Where there are fewer than three, what is the same.
+    The largest differences first, by the interval's end nearer to 1, over as many rows and metrics as possible. If there
+    are fewer than three, figures that are the same.
     """
     if not pairs:
-        return Findings(family=family)
+        return RunFindings(family=family)
     different = sorted((pair for pair in pairs if _bound(pair) >= _LEAST_TIMES), key=_bound, reverse=True)
     same = sorted((pair for pair in pairs if _share(pair) <= _MOST_SAME), key=_share)
     chosen = _diverse((), different, lambda pair: math.log(_bound(pair)))
-    claims = [_difference(pair) for pair in chosen]
-    claims += [_equality(pair) for pair in _diverse(chosen, same, lambda pair: -_share(pair))]
+    sentences = [_difference(pair) for pair in chosen]
+    sentences += [_equality(pair) for pair in _diverse(chosen, same, lambda pair: -_share(pair))]
     rounds = " to ".join(map(str, sorted({min(pair.n for pair in pairs), max(pair.n for pair in pairs)})))
-    what = f"all {family} comparisons with {printable(', '.join(dict.fromkeys(pair.baseline for pair in pairs)))}"
-    heading = f"What {rounds} rounds show; 95 % intervals for {what} together:"
-    if not claims:
-        heading = f"{rounds} rounds decide none of {what}: repeat more often."
-    return Findings(heading, tuple(claims), family, pairs)
+    what = f"{family} comparisons with {printable(', '.join(dict.fromkeys(pair.baseline for pair in pairs)))}"
+    heading = f"What {rounds} rounds show; 95 % intervals for all {what} together:"
+    if not sentences:
+        heading = f"{rounds} rounds are too few to decide any of {what}: set more repeats."
+    return RunFindings(heading, tuple(sentences), family, pairs)
 
 
-def findings_lines(findings: Findings, width: int) -> list[str]:
+def findings_lines(findings: RunFindings, width: int) -> list[str]:
     """Return heading, sentences and their figures in lines of at most width cells."""
     lines = wrap(findings.heading, width) if findings.heading else []
-    for claim in findings.claims:
-        lines += (*hanging("  ", claim.text, width), *hanging("    ", claim.figures, width))
+    for sentence in findings.sentences:
+        lines += (*hanging("  ", sentence.text, width), *hanging("    ", sentence.figures, width))
     return lines
 
 
 def _diverse(
     chosen: tuple[Comparison, ...], pairs: Sequence[Comparison], strength: Callable[[Comparison], float]
 ) -> tuple[Comparison, ...]:
-    """Return what to add to a choice, strongest first: the most kinds of figures and rows, of these the strongest."""
+    """Return comparisons to add to the chosen ones: the most metrics and rows, among these the strongest."""
     best: dict[tuple[Metric, str], Comparison] = {}
     for pair in pairs:
         best.setdefault((pair.metric, pair.row), pair)
@@ -116,36 +116,36 @@ def _diverse(
 
 
 def _bound(pair: Comparison) -> float:
-    """Return how many times the larger figure is the smaller at least, also on another day."""
+    """Return the least factor between the figures: the interval's end nearer to 1, with the safety factor."""
     return max(pair.low, 1 / pair.high) / _OTHER_DAYS
 
 
 def _share(pair: Comparison) -> float:
-    """Return within how many per cent the figures are the same, rounded up to tens."""
+    """Return the largest difference that the interval allows, in per cent, rounded up to tens."""
     furthest = max(pair.high, 1 / pair.low) - 1
     return 10 * math.ceil(10 * furthest) if furthest < 1 else math.inf
 
 
 def _rounded_down(times: float) -> float:
-    """Return a bound as it is said: 1.2 to 1.9, 2 to 9, then two digits of which the second is 0 or 5."""
+    """Return a bound rounded down for print: 1.2 to 1.9, 2 to 9, then two digits of which the second is 0 or 5."""
     if times < 2:
         return math.floor(10 * times) / 10
     step = 1 if times < 10 else 5 * 10 ** (math.floor(math.log10(times)) - 1)
     return math.floor(times / step) * step
 
 
-def _difference(pair: Comparison) -> Claim:
+def _difference(pair: Comparison) -> Sentence:
     times = _rounded_down(_bound(pair))
     is_more = pair.low > 1
     more, less = (pair.row, pair.baseline) if is_more else (pair.baseline, pair.row)
     bounds = (times, None) if is_more else (0.0, 1 / times)
-    return Claim(_worded(_DIFFERENT, pair, more, less, times=f"{times:g}"), _figures(pair), pair, *bounds)
+    return Sentence(_worded(_DIFFERENT, pair, more, less, times=f"{times:g}"), _figures(pair), pair, *bounds)
 
 
-def _equality(pair: Comparison) -> Claim:
+def _equality(pair: Comparison) -> Sentence:
     share = _share(pair)
     text = _worded(_SAME, pair, pair.row, pair.baseline, share=f"{share:.0f}")
-    return Claim(text, _figures(pair), pair, 1 / (1 + share / 100), 1 + share / 100)
+    return Sentence(text, _figures(pair), pair, 1 / (1 + share / 100), 1 + share / 100)
 
 
 def _worded(forms: dict[Metric, str], pair: Comparison, more: str, less: str, **amounts: str) -> str:

@@ -25,7 +25,7 @@ from fsconsole.results.grid import (
     highest_first,
     sort_grid,
 )
-from fsconsole.results.sentences import Findings, findings_lines
+from fsconsole.results.sentences import RunFindings, findings_lines
 from fsconsole.results.table import Column, TableRow, TableValue
 from fsconsole.show.lines import TextLine, text_lines
 from fsconsole.show.terminal import Glyphs
@@ -175,7 +175,7 @@ def title_lines(look: Look, width: int) -> tuple[TextLine, ...]:
     )
 
 
-def pane_lines(row: GridRow, grid: Grid, findings: Findings, width: int) -> tuple[TextLine, ...]:
+def pane_lines(row: GridRow, grid: Grid, findings: RunFindings, width: int) -> tuple[TextLine, ...]:
     """Return what is to be said of a row: its whole name, why figures are missing, what the run shows, its warnings."""
     lines = text_lines(row.name, width, "strong")
     for said in (*(f"published as: {other}" for other in row.printed), *row.notes):

@@ -1,4 +1,4 @@
-"""What the links between a disk and its controller carry at most, by sysfs: SATA, SAS, USB, PCIe."""
+"""Link speeds between disks and their controllers, from sysfs: SATA, SAS, USB, PCIe."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _8B_10B = 0.8
 
 
 class Link(NamedTuple):
-    """A link in words, and the bytes/s of data that it carries in one direction, packet headers not counted."""
+    """A link's name and the bytes/s of data that it carries in one direction, packet headers not counted."""
 
     words: str
     bytes_per_s: float
 
 
 def links_below(target: str, sys: str = SYS) -> tuple[Link, ...]:
-    """Return the narrowest link of each disk below a target; none where one of them has no link that sysfs tells.
+    """Return the narrowest link of each disk below a target; none if sysfs knows no link of one of them.
 
     A virtio disk has none: the link of its emulated PCI device limits nothing.
     """

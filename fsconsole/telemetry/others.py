@@ -1,4 +1,4 @@
-"""Who used the CPUs and moved data between two passes over /proc: kernel threads, viewers of runs, everybody else."""
+"""CPU use and I/O of other processes between two passes over /proc: kernel threads, fsconsole's viewers, all others."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Processes:
 
     stats: _Stats
     moved_bytes: Mapping[int, int]
-    """What each, with the children that it has waited for, has read from devices and written to files; kernel threads
-    and processes that this one may not look into are absent (man 5 proc_pid_io)."""
+    """Bytes read from devices and written to files by each, children that it has waited for included. Kernel threads and
+    processes whose io file is not readable are absent (man 5 proc_pid_io)."""
 
 
 def read_processes(proc: str = "/proc") -> Processes:
-    """Return all processes that this machine shows."""
+    """Return all processes in /proc."""
     # 5 ms of CPU for 150 processes: it is done before a load's clock starts and after it has stopped.
     stats, moved = dict[int, ProcessStat](), dict[int, int]()
     for pid in numbers_in(proc):
@@ -67,10 +67,10 @@ class CpuUse:
 def cpu_use(before: Processes, after: Processes, engine: int, viewers: Collection[int] = ()) -> CpuUse:
     """Return who used the CPUs; engine and viewers are pids.
 
-    The times of processes alone miss those that ended in between: of a foreign compilation they showed 47 of 89 %. So
-    the times of waited-for children count too, less what those had used before. They don't miss, as the difference from
-    /proc/stat would, what its ticks miss: with busy CPUs that was off by up to 4 %, which is as much as a warning.
-    Missing are processes that ended and that nobody waited for (SIGCHLD ignored), and kernel threads that ended.
+    Includes the times of children that ended and were waited for, less what they had used before: without those a
+    compilation showed 47 of its 89 %. Per-process times, since /proc/stat counts ticks: on busy CPUs it was off by up to
+    4 %, close to the warning's limit. Not counted: kernel threads that ended, and processes that ended with nobody
+    waiting for them (SIGCHLD ignored).
     """
     ticks_per_s = os.sysconf("SC_CLK_TCK")
     known, stats = _known(before, after), after.stats
@@ -96,9 +96,9 @@ def cpu_use(before: Processes, after: Processes, engine: int, viewers: Collectio
 
 
 def most_io(before: Processes, after: Processes, engine: int) -> tuple[str, int]:
-    """Return the process that read and wrote most in between, in words, and its bytes; empty and 0 where none did.
+    """Return the process that moved most data in between, as text, and its bytes; empty and 0 if none did.
 
-    On which device is not known: what it wrote counts when it was written into memory.
+    The device is not known: the kernel counts writes when they enter the page cache.
     """
     known, own = _known(before, after), _descendants(after.stats, engine)
     moved = {
@@ -148,8 +148,8 @@ def _descendants(stats: _Stats, root: int) -> frozenset[int]:
 def _reaped(before: _Stats, after: _Stats, known: _Stats) -> dict[int, int]:
     """Return the ticks that ended children used since the first pass, by the process that has waited for them.
 
-    What they had used before is owed by their parent, or where that has waited for less, by its own: an orphan is waited
-    for by the first process, or by one that asked for it (man 2 prctl, PR_SET_CHILD_SUBREAPER).
+    Subtracts what a child had used before from its parent's ticks; the rest, if any, from the parent's parent: an orphan
+    is waited for by init or a subreaper (man 2 prctl, PR_SET_CHILD_SUBREAPER).
     """
     ended = [(process, pid, False) for pid, process in before.items() if pid not in known]
     alive = [(process, pid, True) for pid, process in after.items()]

@@ -1,6 +1,6 @@
 """Free page reporting: a guest's kernel reports free memory, the hypervisor takes it back (mm/page_reporting.c).
 
-The next use of such memory is a fault in the hypervisor: measured 1.7 to 3.6 CPU s per GiB, 0.2 to 0.5 without it.
+The next use of such memory faults in the hypervisor: measured 1.7 to 3.6 CPU s per GiB, 0.2 to 0.5 without it.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ def is_reporting(root: str = "", *, log: str = "/dev/kmsg") -> bool:
 
 
 def reported_bytes(root: str = "") -> int | None:
-    """Return how much free memory was reported since the boot; None where this kernel doesn't count it."""
+    """Return the free memory reported since boot, in bytes; None if this kernel doesn't count it."""
     text = read_text_or(root + _COUNTER, "").strip()
     return int(text) * KIB if text.isascii() and text.isdigit() else None
 
 
 class ReportedMemory:
-    """Tells how much memory was reported since the last look; the first look tells it since the boot."""
+    """Memory reported since the previous call; the first call counts from boot."""
 
     def __init__(self, root: str = "") -> None:
         self._root = root

@@ -1,4 +1,4 @@
-"""What devices read, wrote, discarded and flushed between two readings, and what of a shared disk's I/O was others'."""
+"""I/O of devices between two readings of their counters, and the part of it that other programs caused."""
 
 from __future__ import annotations
 
@@ -99,21 +99,21 @@ def device_measurements(moved: Traffic, written_bytes: int = 0) -> tuple[Measure
 
 @dataclass(frozen=True, slots=True)
 class SharedDisk:
-    """A device that others can use during a cell; what is theirs is its I/O less that of the cell's devices on it."""
+    """A device that others can use during a cell; foreign I/O is its I/O minus that of the cell's own devices on it."""
 
     name: str
     own: tuple[str, ...] = ()
     is_below: bool = False
-    """It has the file below an own loop device, and its filesystem reads and writes for that file too. Else the own
-    devices are its partitions, or none is on it, and all the rest is others'."""
+    """True: it holds the file of one of the run's loop devices, and the filesystem around that file adds I/O of its own.
+    False: the run's devices are partitions of it, or none is on it; all remaining I/O is foreign."""
 
 
 def shared_disks(targets: Iterable[str], sys: str = SYS) -> tuple[SharedDisk, ...]:
-    """Return where I/O of others can be told from a cell's own, by the kernel's names of its target or members.
+    """Return the disks on which foreign I/O can be measured; targets are kernel names of the target or its members.
 
     A disk with the target's partition; another volume on a volume group's disk; the disk below a loop device with
-    direct I/O (without, its writes may come later than the loop device's). Not told: what md does on its members, and
-    what btrfs does below a loop device (measured with synced files: 6 times the bytes written, half of them read).
+    direct I/O (without, its writes may come later than the loop device's). Not measured: md's I/O on its members, and
+    btrfs below a loop device (with synced files it wrote 6 times the bytes, and read half of them).
     """
     tree = {device.name for target in targets for device in watched_tree(target, sys)}
     partitions, files = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
@@ -150,7 +150,7 @@ class ForeignIo:
     read_bytes: int
     written_bytes: int
     requests: int
-    """0 where only bytes can be told: the requests of a loop device are split and joined below it."""
+    """0 below a loop device, whose requests the kernel splits and merges: only bytes can be compared."""
     own_bytes: int
     own_requests: int
 
@@ -161,7 +161,7 @@ class ForeignIo:
 
 
 def foreign_io(before: Counted, after: Counted, disks: Iterable[SharedDisk]) -> tuple[ForeignIo, ...]:
-    """Return the I/O of others on each disk of which all was counted."""
+    """Return the foreign I/O on each disk whose counters are complete."""
     found = []
     for disk in disks:
         own = [traffic(before, after, name) for name in disk.own]
@@ -187,7 +187,7 @@ def foreign_io(before: Counted, after: Counted, disks: Iterable[SharedDisk]) -> 
 
 
 class TrafficWindow:
-    """The I/O of a target, and of others on its disks, from this object's making on; target is a kernel name."""
+    """I/O of a target, and foreign I/O on its disks, since this object was created; target is a kernel name."""
 
     def __init__(self, target: str, sys: str = SYS) -> None:
         self._target, self._disk, self._sys = target, disk_name(target, sys), sys
@@ -197,11 +197,11 @@ class TrafficWindow:
         self._before = self._after = read_counted(self._names, sys)
 
     def close(self) -> None:
-        """Read the counters for the last time; what is asked for is up to here."""
+        """Read the counters for the last time: the window ends here."""
         self._after = read_counted(self._names, self._sys)
 
     def following(self) -> TrafficWindow:
-        """Return one that begins where this one was closed."""
+        """Return a window that starts where this one was closed."""
         window = copy(self)
         window._before = self._after
         return window
@@ -218,5 +218,5 @@ class TrafficWindow:
         return found and replace(found, flushes=disk.flushes if disk is not None and is_counted else None)
 
     def foreign(self) -> tuple[ForeignIo, ...]:
-        """Return the I/O of others on each disk where it can be told."""
+        """Return the foreign I/O on each disk where it can be measured."""
         return foreign_io(self._before, self._after, self._shared)

@@ -25,7 +25,7 @@ from typing import Any
 
 from fsconsole.model.metrics import Metric
 from fsconsole.results.compare import Comparison
-from fsconsole.results.sentences import Findings, findings_from
+from fsconsole.results.sentences import RunFindings, findings_from
 from tests.bench.paired import as_program
 
 Run = dict[str, Any]
@@ -34,7 +34,7 @@ _ALLOWED_S = 120.0
 _FSCONSOLE = (sys.executable, "-m", "fsconsole")
 
 
-def told(run: Run) -> Findings:
+def told(run: Run) -> RunFindings:
     """Return what is said of a run's comparisons by the code of today."""
     return findings_from(
         run["family"], tuple(Comparison(**{**pair, "metric": Metric(pair["metric"])}) for pair in run["pairs"])
@@ -59,21 +59,21 @@ def demo() -> Run | None:
     return {**kept, "elapsed_s": elapsed_s, "load": load, "load_after": os.getloadavg()[0]}
 
 
-def contradictions(runs: Sequence[Findings]) -> tuple[list[str], int, int]:
+def contradictions(runs: Sequence[RunFindings]) -> tuple[list[str], int, int]:
     """Return the sentences that an interval of another run excludes, how often a ratio lies outside, and of how many."""
     found, outside, looked = [], 0, 0
     for number, run in enumerate(runs, 1):
-        for claim in run.claims:
-            most = math.inf if claim.most is None else claim.most
+        for sentence in run.sentences:
+            most = math.inf if sentence.most is None else sentence.most
             for other_number, other in enumerate(runs, 1):
                 for pair in other.pairs:
-                    if other is run or place(pair) != place(claim.of):
+                    if other is run or place(pair) != place(sentence.of):
                         continue
                     looked += 1
-                    outside += not claim.least <= pair.ratio <= most
-                    if pair.high < claim.least or pair.low > most:
+                    outside += not sentence.least <= pair.ratio <= most
+                    if pair.high < sentence.least or pair.low > most:
                         found.append(
-                            f"run {number}: {claim.text} Run {other_number}: {pair.low:.3g} to {pair.high:.3g}"
+                            f"run {number}: {sentence.text} Run {other_number}: {pair.low:.3g} to {pair.high:.3g}"
                         )
     return found, outside, looked
 
@@ -97,8 +97,8 @@ def main() -> int:
             continue
         runs.append(run)
         print(f"{run['elapsed_s']:.0f} s at a load of {run['load']:.1f} to {run['load_after']:.1f}", flush=True)
-        for claim in told(run).claims:
-            print(f"  {claim.text} ({claim.figures})", flush=True)
+        for sentence in told(run).sentences:
+            print(f"  {sentence.text} ({sentence.figures})", flush=True)
         if words.keep is not None:
             kept = json.loads(words.keep.read_text()) if words.keep.exists() else []
             words.keep.write_text(json.dumps([*kept, run]))
@@ -108,7 +108,7 @@ def main() -> int:
     for path in words.others:
         runs += json.loads(path.read_text())
     findings = [told(run) for run in runs]
-    said = Counter(claim.text for run in findings for claim in run.claims)
+    said = Counter(sentence.text for run in findings for sentence in run.sentences)
     print(f"\nsentences of {len(runs)} runs, {own} of them now:")
     for text, times in said.most_common():
         print(f"{times:4} {text}")

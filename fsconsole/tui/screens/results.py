@@ -22,7 +22,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.plan.publications import list_publications, read_publication
 from fsconsole.results.content import publication_words
 from fsconsole.results.grid import Grid, build_grid
-from fsconsole.results.sentences import Findings, findings_of
+from fsconsole.results.sentences import RunFindings, findings_of
 from fsconsole.show import results as view
 from fsconsole.show.lines import Line, text_lines
 from fsconsole.text import cells_of, shorten_middle
@@ -139,7 +139,7 @@ class Shown:
     folder: RunFolder
     look: Look
     grid: Grid
-    findings: Findings
+    findings: RunFindings
 
 
 class ResultsScreen(ConsoleScreen):

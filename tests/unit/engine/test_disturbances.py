@@ -119,7 +119,7 @@ def test_engines_beside_throttled_cpus_and_hot_drives_are_told_at_the_cell_s_end
 
     assert told({"cpu0": 5, "cpu1": 5, "cpu2": 9}, {}) == []
     assert told({"cpu0": 6, "cpu1": 9}, {"sdc": 4711, "sdb": 4711}, Heat("sda", 71.2, 70.0)) == [
-        (WarningKind.ENGINE_BESIDE, "another run's engine (process 4711) worked on sdb, sdc beside this cell"),
-        (WarningKind.THROTTLED, "heat slowed the CPUs: cpu1 was throttled 4 times during the cell, 2 CPUs at all"),
+        (WarningKind.ENGINE_BESIDE, "another run (engine process 4711) used sdb, sdc during this cell"),
+        (WarningKind.THROTTLED, "heat slowed 2 CPUs during the cell: cpu1 was throttled 4 times"),
         (WarningKind.HOT, "sda at 71 C, limit 70 C"),
     ]

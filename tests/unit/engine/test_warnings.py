@@ -19,7 +19,7 @@ from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Step, StepKind
 from fsconsole.model.run import RunRequest
-from fsconsole.model.workload import Chosen, DataKind, Sizing, Workload, WorkloadKind
+from fsconsole.model.workload import DataKind, SizedBy, Sizing, Workload, WorkloadKind
 from fsconsole.telemetry.links import Link
 from fsconsole.workloads.protocol import LoadResult
 from tests.unit.results import build
@@ -218,7 +218,7 @@ def test_a_load_whose_bytes_were_in_memory_is_called_cached(
 
 
 def test_a_load_is_short_by_its_time_with_the_drain_and_says_what_kept_it_so() -> None:
-    work, sizing = Work(), Sizing(Chosen.FILES, 10.0, is_settled=True, why="the filesystem has no more inodes")
+    work, sizing = Work(), Sizing(SizedBy.FILES, 10.0, is_settled=True, why="the filesystem has no more inodes")
     warnings_load.about_duration(work.as_cell, "load", 10.1, sizing)
     assert work.told == []
     warnings_load.about_duration(work.as_cell, "load", 2.0, sizing)

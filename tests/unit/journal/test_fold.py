@@ -39,7 +39,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import CpuShares, Sample, Writeback
 from fsconsole.model.state import CellStatus, HeldSetting, RunStatus
-from fsconsole.model.workload import Chosen, Sizing
+from fsconsole.model.workload import SizedBy, Sizing
 
 RUN_STARTED = RunStarted(1, "0.1.0", "b007", "6.18", "box")
 IDENTITY = Identity("loop9", "b007", 1, 2**30)
@@ -256,7 +256,7 @@ def test_each_member_is_known_by_what_the_present_attempt_left_on_it(new) -> Non
 
 def test_what_a_pilot_has_chosen_is_in_all_cells_of_its_loads_also_after_a_renewal(new) -> None:
     request = new.request
-    load = replace(request.plan.cells[0].workloads[0], sizing=Sizing(Chosen.FILES, 10.0), files=900)
+    load = replace(request.plan.cells[0].workloads[0], sizing=Sizing(SizedBy.FILES, 10.0), files=900)
     cells = tuple(replace(cell, workloads=(load,)) for cell in request.plan.cells)
     state = start(replace(request, plan=replace(request.plan, cells=cells)))
     chosen = PilotFinished(0, 1, (Settled("files", 77, 0, "no room"), Settled("threads", 5, 0), Settled("files", 9, 3)))
@@ -265,5 +265,5 @@ def test_what_a_pilot_has_chosen_is_in_all_cells_of_its_loads_also_after_a_renew
     for more in ((), (RunInterrupted("killed"), renewed)):
         folded = fold(state, batch(*seen, *more))
         (found,) = {cell.workloads[0] for cell in folded.request.plan.cells}
-        assert found == replace(load, files=77, sizing=Sizing(Chosen.FILES, 10.0, is_settled=True, why="no room"))
+        assert found == replace(load, files=77, sizing=Sizing(SizedBy.FILES, 10.0, is_settled=True, why="no room"))
         assert (folded.cells[0].status, len(folded.cells[0].steps)) == (CellStatus.PENDING, 1)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fsconsole.journal.fold import settled
 from fsconsole.model.events import PilotFinished
 from fsconsole.model.plan import Cell, Plan, StepKind
-from fsconsole.model.workload import Chosen, Workload
+from fsconsole.model.workload import SizedBy, Workload
 from fsconsole.plan import sizing
 from fsconsole.plan.planfile import FIT_SHARE, TargetSpec, written_bytes
 from fsconsole.plan.sizing import Room, amount, first_try, next_try, settle
@@ -47,7 +47,7 @@ def figures(cell: Cell, bytes_per_s: float) -> dict[int, tuple[int, float]]:
         if load.source is not None and load.sizing is None:
             of = cell.workloads[load.source]
             found[number] = int(bytes_per_s / of.threads), 1.0
-        elif load.sizing.chooses is Chosen.FILES:
+        elif load.sizing.chooses is SizedBy.FILES:
             found[number] = max(1, int(bytes_per_s / max(load.mean_file_bytes, 1))), 1.0
         else:
             found[number] = max(1, int(bytes_per_s / (load.files or 1))), 1.0

@@ -18,7 +18,7 @@ from fsconsole.results.compare import ALPHA, t_quantile
 from fsconsole.results.grid import build_grid
 from fsconsole.results.json import render_json
 from fsconsole.results.markdown import escaped, render_markdown
-from fsconsole.results.sentences import Findings, findings_lines, findings_of
+from fsconsole.results.sentences import RunFindings, findings_lines, findings_of
 from fsconsole.results.text import render_text
 from fsconsole.show.results import pane_lines
 from tests.unit.results import build
@@ -39,7 +39,7 @@ def rounds(*factors: dict[str, list[float]], metric: Metric = Metric.CHECK) -> R
     return build.run(cells, states)
 
 
-def found(state: RunState) -> Findings:
+def found(state: RunState) -> RunFindings:
     return findings_of(state, build_grid(state))
 
 
@@ -148,7 +148,7 @@ def test_a_figure_of_less_than_twenty_times_its_resolution_is_in_no_ratio() -> N
 
 def test_sentences_are_the_largest_differences_of_rows_and_figures_that_differ_and_the_rest_is_the_same() -> None:
     state = rounds({"ext4": STEP, "ext3": times(6.6), "xfs": times(2.4), "btrfs": times(1.0)})
-    assert [claim.text for claim in found(state).claims] == [
+    assert [sentence.text for sentence in found(state).sentences] == [
         "ext3's check took at least 5 times as long as ext4's.",
         "xfs's check took at least 1.8 times as long as ext4's.",
         "btrfs's durable delete took as long as ext4's within 10 %.",
@@ -171,19 +171,21 @@ def test_what_no_interval_bears_is_not_said() -> None:
         cells = list(state.cells)
         cells[index] = build.done(index, factors={**others, Metric.CHECK: others[Metric.DURABLE]}, more=STEADY)
         state = replace(state, cells=tuple(cells))
-    assert found(state).claims == ()
+    assert found(state).sentences == ()
     text = render_text(state, build_grid(state), standing="finished")
-    assert text.endswith("\n\n5 rounds decide none of all 4 comparisons with ext4: repeat more often.\n")
+    assert text.endswith("\n\n5 rounds are too few to decide any of 4 comparisons with ext4: set more repeats.\n")
 
 
 def test_json_markdown_and_the_console_have_the_sentences_and_no_label_of_one_acts_on_a_terminal() -> None:
     state = rounds({"ext4": STEP, "\x1b[31mext3|": times(6.6)})
     grid = build_grid(state)
     said = "\\x1b[31mext3|'s check took at least 5 times as long as ext4's."
-    assert found(state).claims[0].text == said
+    assert found(state).sentences[0].text == said
     findings = json.loads(render_json(state, grid, standing="finished"))["findings"]
-    assert [claim["text"] for claim in findings["claims"]] == [claim.text for claim in found(state).claims]
-    first = findings["claims"][0]
+    assert [sentence["text"] for sentence in findings["sentences"]] == [
+        sentence.text for sentence in found(state).sentences
+    ]
+    first = findings["sentences"][0]
     assert (first["least"], first["most"], first["of"]["metric"]) == (5, None, "check")
     assert len(findings["pairs"]) == findings["family"] == 4
     assert f"- {escaped(said)} (" in render_markdown(state, grid, standing="finished")
@@ -197,12 +199,12 @@ def test_no_sentence_says_more_than_its_interval(figures: list[list[float]]) -> 
     names = ("ext4", "ext3", "xfs", "btrfs")
     state = rounds({name: [row[at] for row in figures] for at, name in enumerate(names)})
     said = found(state)
-    assert len(said.claims) <= 3
-    for claim in said.claims:
-        most = math.inf if claim.most is None else claim.most
-        assert claim.least <= claim.of.low <= claim.of.ratio <= claim.of.high <= most
-        assert claim.least > 1 or most < 1 or claim.least < 1 < most <= 1.3
-        subject = claim.of.row if claim.least > 1 else claim.of.baseline
-        assert "within" in claim.text or claim.text.startswith(subject)
+    assert len(said.sentences) <= 3
+    for sentence in said.sentences:
+        most = math.inf if sentence.most is None else sentence.most
+        assert sentence.least <= sentence.of.low <= sentence.of.ratio <= sentence.of.high <= most
+        assert sentence.least > 1 or most < 1 or sentence.least < 1 < most <= 1.3
+        subject = sentence.of.row if sentence.least > 1 else sentence.of.baseline
+        assert "within" in sentence.text or sentence.text.startswith(subject)
     # The order in which rows stand in a grid changes nothing.
     assert findings_of(state, build_grid(state, sort_by=Metric.CHECK)) == said

@@ -8,14 +8,14 @@ from fsconsole.client.runs import Look
 from fsconsole.model.metrics import Metric
 from fsconsole.plan.publications import find_publication
 from fsconsole.results.grid import build_grid
-from fsconsole.results.sentences import Findings
+from fsconsole.results.sentences import RunFindings
 from fsconsole.show import results as screen
 from fsconsole.show.results import Choice, GridView, arranged, pane_lines, sorted_by, with_baseline
 from fsconsole.show.terminal import ASCII, SAFE
 from tests.unit.results import build
 
 UNASKED = Choice()
-NOTHING = Findings()
+NOTHING = RunFindings()
 
 
 def shown(choice: Choice = UNASKED) -> GridView:
