@@ -43,7 +43,7 @@ _SAME = {
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class Statement:
     """A sentence, the figures behind it as text, and the range of row / baseline that it allows. All printable."""
 
     text: str
@@ -59,7 +59,7 @@ class RunFindings:
     """At most three sentences about a run's comparisons, with a heading; empty if nothing was compared."""
 
     heading: str = ""
-    sentences: tuple[Sentence, ...] = ()
+    sentences: tuple[Statement, ...] = ()
     family: int = 0
     """Number of comparisons that the intervals hold for together, those with too few or too coarse figures included."""
     pairs: tuple[Comparison, ...] = ()
@@ -134,18 +134,18 @@ def _rounded_down(times: float) -> float:
     return math.floor(times / step) * step
 
 
-def _difference(pair: Comparison) -> Sentence:
+def _difference(pair: Comparison) -> Statement:
     times = _rounded_down(_bound(pair))
     is_more = pair.low > 1
     more, less = (pair.row, pair.baseline) if is_more else (pair.baseline, pair.row)
     bounds = (times, None) if is_more else (0.0, 1 / times)
-    return Sentence(_worded(_DIFFERENT, pair, more, less, times=f"{times:g}"), _figures(pair), pair, *bounds)
+    return Statement(_worded(_DIFFERENT, pair, more, less, times=f"{times:g}"), _figures(pair), pair, *bounds)
 
 
-def _equality(pair: Comparison) -> Sentence:
+def _equality(pair: Comparison) -> Statement:
     share = _share(pair)
     text = _worded(_SAME, pair, pair.row, pair.baseline, share=f"{share:.0f}")
-    return Sentence(text, _figures(pair), pair, 1 / (1 + share / 100), 1 + share / 100)
+    return Statement(text, _figures(pair), pair, 1 / (1 + share / 100), 1 + share / 100)
 
 
 def _worded(forms: dict[Metric, str], pair: Comparison, more: str, less: str, **amounts: str) -> str:
