@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import stat
@@ -12,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from fsconsole.system.files import opened, read_text, read_text_or
+from fsconsole.system.mounts import read_mounts
 from fsconsole.text import decode
 
 INIT_PID = 1
@@ -151,11 +153,32 @@ def _matching_descriptors(pid: int, target_of: _TargetOf) -> Iterator[OpenDescri
     with suppress(*_CLOSED), opened(f"/proc/{pid}/fd", os.O_DIRECTORY) as directory:
         for name in os.listdir(directory):
             with suppress(*_CLOSED):
-                found = os.stat(name, dir_fd=directory)
+                try:
+                    found = os.stat(name, dir_fd=directory)
+                except OSError as error:
+                    if error.errno in _BROKEN and _has_no_devices(pid, mount_id=_mount_id(pid, name)):
+                        continue
+                    raise OSError(error.errno, error.strerror, f"/proc/{pid}/fd/{name}") from error
                 if target := target_of(found):
                     yield OpenDescriptor(pid, _command(pid), os.readlink(name, dir_fd=directory), target)
                 elif found.st_dev == _anonymous_device() and "io_uring" in os.readlink(name, dir_fd=directory):
                     yield from _registered_files(pid, name, target_of)
+
+
+_BROKEN = (errno.EIO, errno.ESHUTDOWN, errno.ENOTCONN, errno.ESTALE)
+"""What stat says on a filesystem that has shut itself down (xfs, after an I/O error), or whose server is gone."""
+
+
+def _mount_id(pid: int, descriptor: str) -> int:
+    """Return the mount that a descriptor came by, which is told without asking its filesystem (man 5 proc_pid_fdinfo)."""
+    words = read_text(f"/proc/{pid}/fdinfo/{descriptor}").split()
+    return int(words[words.index("mnt_id:") + 1])
+
+
+def _has_no_devices(pid: int, *, mount_id: int = -1, number: int = -1) -> bool:
+    """Return whether a process's mounts of that ID or device number have nodev: no file of them opens a device."""
+    found = [e for e in read_mounts(str(pid)) if e.mount_id == mount_id or e.device_number == number]
+    return bool(found) and all("nodev" in entry.options for entry in found)
 
 
 @cache
@@ -191,12 +214,16 @@ def _matching_mappings(pid: int, target_of: _TargetOf) -> Iterator[OpenDescripto
     # Address, permissions, offset, device, inode, path; memory without a file has the inode 0.
     fields = [line.split(None, 5) for line in lines]
     mapped = {(f[3], f[4], f[5]): decode(f[0]) for f in fields if len(f) == 6 and f[4] != b"0"}
-    for (_, _, path), addresses in mapped.items():
+    for (device, _, path), addresses in mapped.items():
         try:
             if target := target_of(os.stat(f"/proc/{pid}/map_files/{addresses}")):
                 yield OpenDescriptor(pid, _command(pid), decode(path), target)
         except _CLOSED:
             continue
+        except OSError as error:
+            major, minor = (int(number, 16) for number in device.split(b":"))
+            if error.errno not in _BROKEN or not _has_no_devices(pid, number=os.makedev(major, minor)):
+                raise
 
 
 def _command(pid: int) -> str:

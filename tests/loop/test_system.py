@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import re
 import sys
@@ -64,6 +65,19 @@ def test_a_process_that_has_a_device_mapped_and_closed_is_found(loop_device: Mak
             (running.pid, device)
         ]
         assert holders_of(frozenset({number}), frozenset({running.pid})) == ()
+
+
+def test_a_file_of_a_filesystem_that_was_shut_down_is_no_device_where_its_mount_has_none(make_tree: MakeTree) -> None:
+    tree = make_tree("xfs")
+    wanted = frozenset({os.stat("/dev/null").st_rdev})
+    (tree / "mapped").write_bytes(bytes(4096))
+    with open(tree / "kept", "wb") as kept, open(tree / "mapped", "rb") as file:
+        mapped = mmap.mmap(file.fileno(), 4096, prot=mmap.PROT_READ)
+        system_block.shut_down(kept.fileno())
+        with pytest.raises(OSError, match="Input/output error"):
+            os.fstat(kept.fileno())
+        assert os.getpid() not in [holder.pid for holder in holders_of(wanted, frozenset())]
+        mapped.close()
 
 
 def test_private_places_are_seen_inside_only(tmp_path: Path) -> None:
