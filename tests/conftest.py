@@ -141,7 +141,9 @@ def loop_device(tmp_path: Path) -> Iterator[MakeLoopDevice]:
             stack.callback(_give_back, device, str(backing_file))
             # A number keeps the limit of a scratch device that had it before and that nobody detached by our code.
             queue = Path(f"/sys/block/{os.path.basename(device)}/queue")
-            (queue / "discard_max_bytes").write_text((queue / "discard_max_hw_bytes").read_text())
+            most, granularity = (int((queue / f"discard_{n}").read_text()) for n in ("max_hw_bytes", "granularity"))
+            if granularity:
+                (queue / "discard_max_bytes").write_text(str(most - most % granularity))
             # Refused where the filesystem below has no direct I/O (tmpfs before 6.6).
             subprocess.run(["losetup", "--direct-io=on", device], check=False, capture_output=True)
             return device
