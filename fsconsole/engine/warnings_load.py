@@ -27,7 +27,7 @@ from fsconsole.workloads.protocol import LoadResult
 
 SHORT_S = 10.0
 MEMORY_SHARE = 0.25
-"""Of a load's bytes, which more than that in memory make the rate too high by a third. Measured on ext4 and xfs: 98 to 100 %
+"""Share of a load's bytes in memory above which its rate is a third or more too high. Measured on ext4 and xfs: 98 to 100 %
 is still dirty after a load below the dirty limits, 1 to 13 % after one of at least twice dirty_bytes."""
 NEARLY_FULL_PERCENT = 90.0
 OBSERVER_PERCENT = 2.0
@@ -49,18 +49,18 @@ def about_crash(work: CellWork) -> None:
     elif "nobarrier" in work.features:
         work.warn(
             WarningKind.POWER_LOSS,
-            "power loss not tested: barriers are off, and the strike leaves the drive's cache as it is",
+            "power loss not tested: barriers are off, and the drive's cache keeps its data in the crash test",
             "Turn barriers on, unless the drives' caches are battery-backed or write-through.",
         )
 
 
 def no_crash(work: CellWork, why: str) -> None:
-    """Warn of a cell that has no crash because dm-flakey is not to be had, for that reason."""
+    """Warn of a cell without a crash test, because dm-flakey is not available; why is the reason."""
     objection = crash_objection(work.cell, filesystem_of(work.cell, load_catalog()))
     work.warn(
         WarningKind.POWER_LOSS,
         f"no crash was tested on {work.cell.variant.filesystem}: {objection}, and {why}",
-        "Use a kernel that has device-mapper with dm-flakey, and the package dmsetup; or cut a test machine's power.",
+        "Install dmsetup and use a kernel with dm-flakey (DM_FLAKEY), or cut a test machine's power.",
     )
 
 
@@ -73,7 +73,7 @@ def about_load(work: CellWork, workload: Workload, result: LoadResult) -> None:
 
 
 def about_cache(work: CellWork, workload: Workload, window: LoadWindow) -> None:
-    """Warn if a rate is that of memory: of data not yet on the device when the clock stopped, or not read from it."""
+    """Warn of a rate measured in memory: data still dirty when the clock stopped, or read from the page cache."""
     if workload.direct:
         return
     result = window.result
@@ -82,7 +82,7 @@ def about_cache(work: CellWork, workload: Workload, window: LoadWindow) -> None:
         work.warn(
             WarningKind.CACHED,
             f"'{workload.name}': {amounts} were still dirty when the last writer was done",
-            "The write column is the speed of memory: write more (file_size, files), or set a smaller dirty_bytes.",
+            "The write column shows the speed of memory: write more (file_size, files), or set a smaller dirty_bytes.",
         )
     cached_bytes = result.read_bytes - window.device_read_bytes
     if cached_bytes > MEMORY_SHARE * result.read_bytes:
@@ -90,12 +90,12 @@ def about_cache(work: CellWork, workload: Workload, window: LoadWindow) -> None:
         work.warn(
             WarningKind.CACHED,
             f"'{workload.name}': {amounts} came from memory, not from the device",
-            "Set cold = true, and read no block twice: reads from the page cache tell nothing about the device.",
+            "Set cold = true, and read no block twice: reads from the page cache don't measure the device.",
         )
 
 
 def about_cpu(work: CellWork, name: str, result: LoadResult) -> None:
-    """Warn if writers had all the CPU time that there was: of one CPU each process, of all CPUs all together."""
+    """Warn if a writer used all of one CPU, or all writers together all CPUs."""
     if result.elapsed_s < TELLS_CPU_S:
         return
     shares = (
@@ -114,7 +114,7 @@ def about_cpu(work: CellWork, name: str, result: LoadResult) -> None:
 
 
 def about_compression(work: CellWork, workload: Workload) -> None:
-    """Warn of zeros written to a filesystem that compresses: less is written to the device than the load counts."""
+    """Warn of zeros written to a filesystem that compresses: the device gets fewer bytes than the load counts."""
     if not workload.writes or workload.data is DataKind.RANDOM:
         return
     zeros = "zeros" if workload.data is DataKind.ZERO else f"{100 * workload.zero_share:.0f} % zeros"
@@ -123,12 +123,12 @@ def about_compression(work: CellWork, workload: Workload) -> None:
             work.warn(
                 WarningKind.COMPRESSIBLE,
                 f"'{workload.name}' writes {zeros}, and {name}={value} compresses them",
-                'Set data = "random", or compare only rows that compress; real files have other shares than this load.',
+                'Set data = "random", or compare only rows that compress: real files compress differently.',
             )
 
 
 def about_link(work: CellWork, step: Step, measurements: Sequence[Measurement]) -> None:
-    """Warn of figures that are higher than what the links of the target's disks carry. Raises KernelUnreadable."""
+    """Warn of figures above the link speed of the target's disks. Raises KernelUnreadable."""
     name, rates = step.title.partition(":")[0], {Metric.DURABLE, Metric.READ}
     if step.workload is not None and not work.cell.variant.is_raw:
         workload = work.cell.workloads[step.workload]
@@ -141,9 +141,9 @@ def about_link(work: CellWork, step: Step, measurements: Sequence[Measurement]) 
             words = ", ".join(dict.fromkeys(link.words for link in links))
             work.warn(
                 WarningKind.FASTER_THAN_LINK,
-                f"'{name}': {figure.metric.column} {format_rate(figure.value)}, and {words} carries {format_rate(most)}",
-                "Something before the disk answers: a cache (a controller's, a virtual machine's host) or compression. "
-                'Write more than the cache holds, with data = "random".',
+                f"'{name}': {figure.metric.column} {format_rate(figure.value)} is above the link's speed ({words}, {format_rate(most)})",
+                "A cache (controller, host of a virtual machine) or compression is measured, not the disk: "
+                'write more than the cache holds, with data = "random".',
             )
 
 
@@ -181,12 +181,12 @@ def about_observer(work: CellWork, observer_percent: float) -> None:
 
 
 def about_samples(work: CellWork, lost: int) -> None:
-    """Warn of gauges' samples that the journal could not take."""
+    """Warn of gauge samples that the journal dropped."""
     if lost:
         work.warn(
             WarningKind.NOT_COUNTED,
-            f"{lost} samples of the gauges were lost: the disk of the run folder took none for too long",
-            "The grid's figures are not affected, plots have a gap; keep runs (--runs) on a disk that answers.",
+            f"{lost} gauge samples were lost: the disk of the run folder didn't answer for too long",
+            "The grid is not affected, plots have a gap: keep runs (--runs) on a disk that answers.",
         )
 
 
@@ -215,7 +215,7 @@ def note_features(work: CellWork, scope: Scope, features: Sequence[Feature]) -> 
         work.warn(
             WarningKind.DRIVER,
             f"{variant.filesystem} uses the {driver} driver",
-            "The figures are that driver's; before Linux 4.3 ext2 and ext3 could have drivers of their own.",
+            "Read the figures as that driver's; ext3 has had none of its own since Linux 4.3.",
         )
 
 

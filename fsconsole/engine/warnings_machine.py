@@ -1,4 +1,4 @@
-"""Warnings about the machine, the targets and what the run is kept on, each with a hint what to do."""
+"""Warnings about the machine, the targets and the disk of the run folder, each with a hint what to do."""
 
 from __future__ import annotations
 
@@ -66,35 +66,35 @@ def about_run(request: RunRequest, folder_path: str, journal: JournalWriter, att
         if uncounted:
             warn(
                 WarningKind.NOT_COUNTED,
-                f"I/O statistics are disabled for {', '.join(uncounted)}: its gauges stay empty",
+                f"I/O statistics are disabled for {', '.join(uncounted)}: gauges stay empty",
                 "Enable them before a run: `echo 1 > /sys/block/NAME/queue/iostats`.",
             )
         if loop is not None and loop.file_device == runs_device:
             warn(
                 WarningKind.JOURNAL_SHARED_DISK,
-                f"runs are kept on the filesystem that holds the file below {target.path}",
+                f"the run log is on the filesystem that holds the file below {target.path}",
                 "Put the runs (--runs) or the scratch file (--dir) on another disk: the log's writes affect the results.",
             )
         if loop is not None and not loop.direct_io:
             warn(
                 WarningKind.CACHED,
                 f"{target.path} goes through the page cache of the filesystem below it",
-                "`losetup --direct-io=on DEVICE`, or a scratch file on a filesystem that has direct I/O.",
+                "Run `losetup --direct-io=on DEVICE`, or use a scratch file on a filesystem that supports direct I/O.",
             )
     slowed = governors()
     if slowed:
         warn(
             WarningKind.GOVERNOR,
             f"the CPUs' frequency governor is {' and '.join(slowed)}, not performance",
-            "`cpupower frequency-set --governor performance` before a run; else the clock follows the load, and figures with it.",
+            "Run `cpupower frequency-set --governor performance` first: else the CPU clock, and with it the figures, vary.",
         )
     return frozenset(warned)
 
 
 def governors(sys: str = SYS) -> tuple[str, ...]:
-    """Return the frequency governors in force other than performance, sorted (Documentation/admin-guide/pm/cpufreq.rst).
+    """Return the frequency governors in use other than performance, sorted (Documentation/admin-guide/pm/cpufreq.rst).
 
-    None where the kernel doesn't set the frequency: in most virtual machines.
+    Empty where the kernel doesn't set the frequency: in most virtual machines.
     """
     found = {read_text_or(path, "") for path in glob(f"{sys}/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor")}
     return tuple(sorted(found - {"", "performance"}))
@@ -106,26 +106,26 @@ def about_array(work: CellWork) -> None:
     if array is not None and array.assume_clean:
         work.warn(
             WarningKind.ASSUMED_CLEAN,
-            f"the {array.level} was assumed clean: its redundancy is not in sync until it is written",
-            "Good for comparing speed only; for figures of a production array leave assume_clean out.",
+            f"the {array.level} was assumed clean: its redundancy was never synced",
+            "Compare speed only; for figures of a production array leave assume_clean out.",
         )
 
 
 def about_target(work: CellWork) -> None:
-    """Warn if the target is a loop device, shares its disk with the system, or is an array that md still brings in step."""
+    """Warn if the target is a loop device, shares its disk with the system, or is an array in resync."""
     for target in work.run.request.targets:
         if target.shared and target.path in work.cell.devices:
             work.warn(
                 WarningKind.SHARED_DISK,
-                f"the target {target.shared}: the system's own reads and writes disturb its figures",
+                f"the target {target.shared}: the system's own I/O affects its figures",
                 "Compare variants within this run only; for figures of a disk, run the plan on one without the system.",
             )
     arrays = () if work.cell.array is not None else arrays_below(work.cell.target)
     for array in (array for array in arrays if array.action):
         work.warn(
             WarningKind.NOT_COMPARABLE,
-            f"/dev/{array.name} was in {array.action}: md wrote to its members too",
-            "Wait for it, `mdadm --wait`, and run these cells again.",
+            f"/dev/{array.name} was in {array.action}: md wrote to its members during the cell",
+            f"Wait for it (`mdadm --wait /dev/{array.name}`), and run these cells again.",
         )
     if any(path.startswith("/dev/loop") for path in work.cell.devices):
         work.warn(

@@ -395,17 +395,17 @@ class Noted:
     cells: tuple[int, ...]
 
 
-_REPEATED_HINT = "Its last repetition counts, once it is over; CSV and JSON have the cells that it replaces."
+_REPEATED_HINT = "Nothing to do: its last finished repetition counts. CSV and JSON keep the replaced cells."
 
 
-_COLD_HINT = "Load with direct = true, or turn free page reporting off: `fsconsole doctor` says how."
+_COLD_HINT = "Set direct = true, or turn free page reporting off (`fsconsole doctor` says how)."
 
 
 def _cold_words(load: CachedLoad) -> str:
     if load.reported_bytes is None:
-        return f"'{load.workload}' needed over twice its row's median of CPU per GiB, and the hypervisor takes free memory back"
+        return f"'{load.workload}' needed over twice its row's median of CPU per GiB; the hypervisor takes free memory back"
     taken, moved = format_bytes(load.reported_bytes), format_bytes(load.moved_bytes)
-    return f"the hypervisor took {taken} of free memory back before '{load.workload}' had moved {moved}"
+    return f"the hypervisor took {taken} of free memory back; '{load.workload}' moved {moved}"
 
 
 def warnings_seen(state: RunState) -> tuple[Noted, ...]:

@@ -105,7 +105,7 @@ _COUNTED = frozenset({WorkloadKind.RANDOM_READ, WorkloadKind.RANDOM_WRITE, Workl
 _GIVE_WAY = (Metric.MKFS, Metric.CHECK, Metric.DELETE_DURABLE, Metric.EXTENTS_MEAN, Metric.CPU)
 """Columns that make room for them, the first one first."""
 _MOST_COLUMNS = 7
-"""With one that was not always there."""
+"""Limit above which columns give way."""
 
 
 def with_more(columns: tuple[Metric, ...], more: Sequence[Metric]) -> tuple[Metric, ...]:
@@ -159,7 +159,7 @@ def _nearest(name: str) -> str:
 # Variants that came out equal: what was read back of them is the same, and all that differs would show in it.
 
 _SCOPES = frozenset({"mkfs", "mount"})
-_HINT = "They are one row: drop one of the variants from the plan, its cells are further repeats of the other."
+_HINT = "They share a row, as repeats of one variant: drop one of them from the plan."
 
 
 def _equal_keys(grouped: Grouped, cells: Sequence[CellState]) -> list[list[RowKey]]:
@@ -193,9 +193,9 @@ _OFF = {
     ("mount", "nointegrity", "on"): _JOURNAL,
 }
 _UNSAFE_HINTS = {
-    _BARRIERS: "Nothing flushes the disk's cache there, and a power cut may lose what was synced: "
+    _BARRIERS: "Without barriers nothing flushes the disk's cache, and a power cut may lose synced data: "
     "compare it only with other rows without barriers.",
-    _JOURNAL: "After a crash the whole filesystem is checked, and files may be damaged: "
+    _JOURNAL: "Without a journal a crash may damage files, and needs a full check: "
     "compare it only with other rows without a journal.",
 }
 
@@ -221,7 +221,7 @@ def _unsafe_sides(rows: Sequence[GridRow], cells: Sequence[CellState]) -> Iterat
                 if not all(what in others for _, others in block):
                     found.setdefault((row.key.variant.label, what), {}).update(dict.fromkeys(row.indexes))
     for (label, what), indexes in found.items():
-        reason = f"'{label}' runs without {what}, and others have {'it' if what is _JOURNAL else 'them'}"
+        reason = f"'{label}' runs without {what}, other rows with {'it' if what is _JOURNAL else 'them'}"
         yield Noted(WarningKind.UNSAFE_SIDE, reason, _UNSAFE_HINTS[what], tuple(indexes))
 
 
@@ -306,7 +306,7 @@ class Grid:
 
 
 _SPREAD_LIMIT_PERCENT = 10.0
-_SPREAD_HINT = "Look for what else used the device or the CPUs; repeat more often before you compare close rows."
+_SPREAD_HINT = "Find what else used the device or the CPUs; set more repeats before comparing close rows."
 
 
 def build_grid(state: RunState, *, sort_by: Metric = DEFAULT_SORT, publication: Publication | None = None) -> Grid:
@@ -358,7 +358,7 @@ def sort_grid(grid: Grid, metric: Metric, *, is_reversed: bool = False) -> Grid:
 
 
 _OWN_FIRST = (Metric.WRITE, Metric.DURABLE, Metric.CPU)
-"""What explains published figures."""
+"""Own columns shown beside published figures."""
 
 
 def columns_for(grid: Grid) -> tuple[Metric, ...]:

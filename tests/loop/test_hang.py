@@ -167,7 +167,7 @@ def test_samples_that_the_journal_could_not_take_are_a_warning_on_their_cell_alo
     cells = disturbed(folder, "loses-samples").cells
     told = [[w.reason for w in cell.warnings if w.kind is WarningKind.NOT_COUNTED] for cell in cells]
     assert told == [
-        ["3 samples of the gauges were lost: the disk of the run folder took none for too long"],
+        ["3 gauge samples were lost: the disk of the run folder didn't answer for too long"],
         [],
     ]
 

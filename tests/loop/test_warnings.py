@@ -52,8 +52,8 @@ def test_zeros_on_a_filesystem_that_compresses_are_told_and_random_data_or_one_t
 
 def test_a_row_without_barriers_or_journal_beside_others_that_have_them_is_told(grid):
     assert told(grid, WarningKind.UNSAFE_SIDE) == {
-        "'without barriers' runs without barriers, and others have them": (1,),
-        "'later' runs without a journal, and others have it": (2,),
+        "'without barriers' runs without barriers, other rows with them": (1,),
+        "'later' runs without a journal, other rows with it": (2,),
     }
 
 

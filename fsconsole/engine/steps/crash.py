@@ -1,4 +1,4 @@
-"""Crashes: a load that is struck by a shutdown of its filesystem, the recovery, and what is lost."""
+"""Crash test: a filesystem shut down in the middle of a load, its recovery, and the count of lost files."""
 
 from __future__ import annotations
 
@@ -37,25 +37,23 @@ from fsconsole.workloads.tree import DIRECTORY_FLAGS, RemovalStopped, remove_tre
 TREE_NAME = os.path.basename(CRASH_TREE)
 LOST = "lost"
 """The verdict where a synced file was lost."""
-_LOST_HINT = (
-    "Don't keep data on it that must survive a power cut; look at its options and at the kernel log of the cell."
-)
+_LOST_HINT = "Don't keep data on it that must survive a power cut; check its mount options and the cell's kernel log."
 _POLL_S = 0.0005
-"""A sync on flash takes a tenth of a millisecond: half of the load is soon written."""
+"""Poll interval: a sync on flash takes 0.1 ms, so half of the load is soon written."""
 _RELEASE_LIMIT_S = 30.0
 
 
 def strike(work: CellWork, step: Step) -> StepResult:
-    """Mount, write files, and strike the filesystem when half of the syncs have returned; unmount what is left.
+    """Mount, write files, shut the filesystem down when half of the syncs have returned, unmount.
 
-    Where a step has commands of dmsetup, writes are dropped below the filesystem instead of shutting it down.
+    If the step has dmsetup commands, dm-flakey drops the writes below the filesystem instead.
     """
     work.struck = None
     argvs = iter(step.commands)
     device = work.cell.target
     if is_mapped := step.commands[0][0] == "dmsetup":
         if why := _map(work, next(argvs), next(argvs)):
-            no_crash(work, f"dm-flakey is not to be had: {why}")
+            no_crash(work, f"dm-flakey is not available: {why}")
             return StepResult(reason=why)
         device = crash_device(work.cell)
     life.mount(work, next(argvs), device)
@@ -66,7 +64,7 @@ def strike(work: CellWork, step: Step) -> StepResult:
     work.mounted_device = None
     if is_mapped:
         _unmap(work)
-    # Messages of a strike are its own doing, and no fault of the device.
+    # The shutdown's own kernel messages are no device errors.
     work.expected_log.append(slice(said_before, len(work.kernel_log.lines())))
     _await_release(work)
     return StepResult()
@@ -101,7 +99,7 @@ def _strike_halfway(
 ) -> tuple[ThreadCounters, ...]:
     """Return each writer's counters as they were before the strike."""
     handle.wait_ready()
-    # The directories must outlive the strike: only files are the load's own.
+    # The directories must survive: only files are tested.
     syncfs(root)
     half = syncs_of(handle.workload) // 2
     handle.go()
@@ -112,7 +110,7 @@ def _strike_halfway(
         if handle.finished(_POLL_S):
             raise StepFailed(f"the load ended before the strike: {handle.wait().failures or 'it was too short'}")
     if drops:
-        # Between suspend and resume all that is written waits, an unmount too: the release must resume it before.
+        # A suspended device blocks writes and unmount: release must resume it first.
         work.stack.callback(_with_mapped, work, resume_command(work.cell.uuid))
         for argv in drops:
             work.command(argv)
@@ -128,7 +126,7 @@ def _syncs(threads: Sequence[ThreadCounters]) -> int:
 
 
 def _map(work: CellWork, argv: tuple[str, ...], mknodes: tuple[str, ...]) -> str:
-    """Put dm-flakey over the target, to be removed by the release; return why that can't be had, empty where it is there."""
+    """Map dm-flakey over the target, to be removed by the release; return why that failed, empty if it didn't."""
     if why := work.run.prover.absence(work.cell.target):
         raise StepFailed(f"{work.cell.target} {why}")
     work.stack.callback(_unmap, work)
@@ -153,13 +151,13 @@ def _unmap(work: CellWork) -> None:
 
 
 def _with_mapped(work: CellWork, argv: tuple[str, ...]) -> None:
-    """Run a command about the cell's device-mapper device, if that is there, however the cell ends."""
+    """Run a release command on the cell's device-mapper device, if it exists."""
     if mapped_as(crash_name(work.cell.uuid)):
         work.release_command(argv)
 
 
 def _await_release(work: CellWork) -> None:
-    """Wait until no mount namespace has the filesystem any more: a mount would show the one that was shut down."""
+    """Wait until no mount namespace holds the filesystem: a mount would return the instance that was shut down."""
     deadline = time.monotonic() + _RELEASE_LIMIT_S
     while True:
         try:
@@ -179,12 +177,12 @@ _GAVE_UP = 4
 
 
 def recover(work: CellWork, step: Step) -> StepResult:
-    """Recover from cold caches, by the mount or by a program before it, whichever the step's first command is; timed.
+    """Time the recovery from cold caches, by mount or, if the step has them, by programs before it.
 
-    A second program repairs what the first one leaves to an administrator.
+    The second program runs if the first one gives up.
     """
     if work.struck is None:
-        return StepResult(reason="nothing was struck")
+        return StepResult(reason="no crash was tested")
     *programs, mount_argv = step.commands
     os.sync()
     drop_caches()
@@ -200,18 +198,22 @@ def recover(work: CellWork, step: Step) -> StepResult:
             raise StepFailed(failure_words(result))
         if exit_code == _GAVE_UP:
             hand, tried = (" ".join(words[:-1]) for words in (programs[-1], argv))
-            reason = f"{tried} could not recover it, as a boot would try; {hand} did"
-            work.warn(WarningKind.GAVE_UP, reason, "Such a box stops in its boot and waits for an administrator.")
+            reason = f"{tried}, as run at boot, gave up after the crash; {hand} repaired the filesystem"
+            work.warn(
+                WarningKind.GAVE_UP,
+                reason,
+                "Expect boots to stop for an administrator after a crash: plan console access, or use another filesystem.",
+            )
     mount_s = life.mount(work, mount_argv)
     figure = Measurement(Metric.RECOVER_FSCK, elapsed_s) if programs else Measurement(Metric.RECOVER, mount_s)
     return StepResult((figure,))
 
 
 def verify(work: CellWork, step: Step) -> StepResult:
-    """Count what is lost, remove the load's files, unmount, and check in full where the step says so."""
+    """Count lost files, remove the load's files, unmount, and run a full check if the step has one."""
     unmount_argv, *checks = step.commands
     if work.struck is None:
-        return StepResult(reason="nothing was struck")
+        return StepResult(reason="no crash was tested")
     root = life.open_mount(work)
     try:
         tree = os.open(TREE_NAME, DIRECTORY_FLAGS, dir_fd=root)
@@ -233,12 +235,12 @@ def verify(work: CellWork, step: Step) -> StepResult:
         reason += f"; {checked.reason}" if verdict != CheckVerdict.CLEAN.value else ""
     if found.lost:
         verdict = LOST
-        work.warn(WarningKind.LOST_DATA, f"after a shutdown, {found.words}", _LOST_HINT)
+        work.warn(WarningKind.LOST_DATA, f"after a crash, {found.words}", _LOST_HINT)
     return StepResult(_figures(work.found), verdict=verdict, reason=reason)
 
 
 def _figures(found: Found) -> tuple[Measurement, ...]:
-    """Return the counts over all strikes of the cell so far."""
+    """Return the counts over all crashes of the cell so far."""
     return (
         Measurement(Metric.LOST_SYNCED, len(found.lost)),
         Measurement(Metric.SYNCED, found.synced),

@@ -33,15 +33,15 @@ def equalise(work: CellWork, step: Step) -> StepResult:
     if file and (not before or runs_of(file) != before):
         work.warn(
             WarningKind.NOT_COMPARABLE,
-            f"the file below {path} got other blocks, or lies in memory",
-            "Keep scratch files on ext4 (--dir): there each cell starts from the same blocks.",
+            f"the file below {path} got other blocks since the last cell, or is in memory (tmpfs)",
+            "Keep scratch files on ext4 (--dir), where each cell starts with the same blocks.",
         )
     if settles:
         settle(work, path, before_s)
         work.warn(
             WarningKind.FRESH_FLASH,
-            f"all of {path} was discarded before the cell: flash is as fast as fresh out of the box",
-            'For the figures of a disk in use set equalise = "precondition", which fills it twice before each cell.',
+            f"all of {path} was discarded before the cell: flash is then as fast as new",
+            'Set equalise = "precondition" for figures of a used disk: it fills the disk twice before each cell.',
         )
     return StepResult(verdict=work.cell.equalise.value)
 
@@ -74,8 +74,8 @@ def settle(work: CellWork, path: str, before_s: float) -> None:
         if waited_s >= _LIMIT_S:
             work.warn(
                 WarningKind.NOT_COMPARABLE,
-                f"{path} took {significant(now_s * 1000)} ms for 99 % of reads {format_elapsed(waited_s)} after its discard,"
-                f" and {significant(before_s * 1000)} ms before it",
+                f"{path} is slow after its discard: 99 % of reads take up to {significant(now_s * 1000)} ms after"
+                f" {format_elapsed(waited_s)}, {significant(before_s * 1000)} ms before it",
                 'Leave it idle for some minutes, or use equalise = "precondition".',
             )
             return

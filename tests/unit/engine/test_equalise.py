@@ -16,7 +16,7 @@ from fsconsole.model.device import Device, DeviceKind
 from fsconsole.model.events import WarningKind
 from fsconsole.model.plan import Equalise, Step, StepKind
 
-FRESH = "all of /dev/sdz was discarded before the cell: flash is as fast as fresh out of the box"
+FRESH = "all of /dev/sdz was discarded before the cell: flash is then as fast as new"
 STEP = Step(StepKind.EQUALISE, "discard", (("blkdiscard", "-f", "/dev/sdz"),))
 
 
@@ -59,7 +59,7 @@ def test_flash_is_waited_for_after_its_discard_until_it_reads_nearly_as_fast_as_
             Equalise.DISCARD,
             iter([0.001, *repeat(0.002, 30)]),
             [*once, *["reads"] * 19],
-            ["/dev/sdz took 2.00 ms for 99 % of reads 60.0 s after its discard, and 1.00 ms before it"],
+            ["/dev/sdz is slow after its discard: 99 % of reads take up to 2.00 ms after 60.0 s, 1.00 ms before it"],
         ),
         (Equalise.ZERO, iter(()), ["blkdiscard"], []),
     ):

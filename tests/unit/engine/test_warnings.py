@@ -104,10 +104,10 @@ DRAIN, READ = Step(StepKind.DRAIN, "drain", workload=0), Step(StepKind.WORKLOAD,
 @pytest.mark.parametrize(
     ("step", "workload", "figure", "reason"),
     [
-        (DRAIN, a_load(), Measurement(Metric.DURABLE, 601e6), "'load': durable 601 MB/s, and SATA 3 Gb/s carries 600 MB/s"),
+        (DRAIN, a_load(), Measurement(Metric.DURABLE, 601e6), "'load': durable 601 MB/s is above the link's speed (SATA 3 Gb/s, 600 MB/s)"),
         (DRAIN, a_load(), Measurement(Metric.DURABLE, 599e6), ""),
         (READ, a_load(WorkloadKind.READ, cold=True), Measurement(Metric.READ, 2e9),
-         "'load': read 2000 MB/s, and SATA 3 Gb/s carries 600 MB/s"),
+         "'load': read 2000 MB/s is above the link's speed (SATA 3 Gb/s, 600 MB/s)"),
         # What comes out of the page cache, or goes into it, uses no link.
         (READ, a_load(WorkloadKind.READ), Measurement(Metric.READ, 2e9), ""),
         (DRAIN, a_load(), Measurement(Metric.WRITE, 2e9), ""),

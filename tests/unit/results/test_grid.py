@@ -226,7 +226,7 @@ def unsafe_sides(*sides: tuple[str, tuple[tuple[str, str, str], ...]]) -> dict[s
 @pytest.mark.parametrize(("what", "them"), [("barriers", "them"), ("a journal", "it")])
 def test_a_row_that_lacks_barriers_or_a_journal_is_told_only_beside_one_that_has_them(what: str, them: str) -> None:
     unsafe = ("ext4", WITHOUT[what])
-    reason = f"'ext4 1' runs without {what}, and others have {them}"
+    reason = f"'ext4 1' runs without {what}, other rows with {them}"
     for other in (("ext4", JOURNALLED), ("xfs", BESIDE)):
         assert unsafe_sides(other, unsafe) == {reason: (1,)}
     assert unsafe_sides(unsafe, unsafe, ("raw", ())) == {}
