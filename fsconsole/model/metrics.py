@@ -1,4 +1,4 @@
-"""The figures of a finished step, each with its unit and the words that say how it was taken."""
+"""Metrics: the figures of a finished step, each with its unit and how it is measured."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fsconsole.model.load import SYNCS, Timed
 
 
 class Unit(str, Enum):
-    """What a stored value counts. Values are stored in these base units, and rounded only when printed."""
+    """Base units of stored values; rounded only when printed."""
 
     BYTES = "B"
     BYTES_PER_S = "B/s"
@@ -17,7 +17,7 @@ class Unit(str, Enum):
     COUNT = "count"
     PER_SECOND = "1/s"
     MILLISECONDS = "ms"
-    """Of latencies alone, which would be all zeros in seconds."""
+    """For latencies only: in seconds they would print as zeros."""
 
 
 _OF_EACH = (
@@ -33,18 +33,23 @@ _SPLIT = tuple(
     if of not in SYNCS
     for name, column, unit, explanation in _OF_EACH
 )
-"""A mix is split by what it does: the same figures of each."""
+"""A mix has these figures for each kind of call."""
 RAW_DEPTHS = (1, 4, 16, 32)
-"""Direct calls at a time that a raw row's pilot tries."""
+"""Queue depths that a raw row's pilot tries."""
 _PILOTS = tuple(
-    (f"raw_pilot_{act}_{depth}", f"pilot {act} {depth}", Unit.BYTES_PER_S, f"the pilot's raw {act}s, {depth} at a time")
+    (
+        f"raw_pilot_{act}_{depth}",
+        f"pilot {act} {depth}",
+        Unit.BYTES_PER_S,
+        f"raw {act}s of the pilot, {depth} at a time",
+    )
     for act in ("write", "read")
     for depth in RAW_DEPTHS
 )
 
 
 class Metric(str, Enum):
-    """Measurements: the name as stored, the column's head in a grid, the unit, and how it is taken."""
+    """Metrics: stored name, column head, unit, and how it is measured."""
 
     column: str
     unit: Unit
@@ -67,22 +72,22 @@ class Metric(str, Enum):
     FIRST_DONE = "first_done", "first done", Unit.SECONDS, "first writer started to first writer done"
     LAST_DONE = "last_done", "last done", Unit.SECONDS, "first writer started to last writer done"
     CPU = ("cpu", "CPU", Unit.PERCENT,
-        "busy share of all CPUs, start to drain done, from /proc/stat: the sum of CPU by generator, kernel, others, "
+        "busy share of all CPUs, start to drain done, from /proc/stat: the sum of CPU by generator, kernel, others "
         "and observer, within 5 % (ticks)")
     CPU_GENERATOR = ("cpu_generator", "CPU (FFSB)", Unit.PERCENT,
-        "the generator's own CPU time / elapsed, sync included, as FFSB prints")
+        "CPU time of the writers / elapsed time with drain, in % of one CPU, as FFSB prints")
     CPU_BY_GENERATOR = ("cpu_by_generator", "CPU by generator", Unit.PERCENT,
-        "of CPU: the load's own processes, from their rusage")
+        "part of CPU: the load's own processes (rusage)")
     CPU_BY_KERNEL = ("cpu_by_kernel", "CPU by kernel", Unit.PERCENT,
-        "of CPU: kernel threads (writeback, journal, loop, md) and interrupts")
+        "part of CPU: kernel threads (writeback, journal, loop, md) and interrupts")
     CPU_BY_OTHERS = ("cpu_by_others", "CPU by others", Unit.PERCENT,
-        "of CPU: all other processes on this machine")
+        "part of CPU: all other processes on this machine")
     CPU_PER_GIB = "cpu_per_gib", "CPU/GiB", Unit.SECONDS, "busy CPU seconds per GiB moved"
     GENERATOR_PER_GIB = ("generator_per_gib", "gen. CPU/GiB", Unit.SECONDS,
         "CPU seconds of the load's own processes per GiB moved, user and system")
     MEMORY_REPORTED = ("memory_reported", "mem. reported", Unit.BYTES,
-        "free memory that the kernel reported to the hypervisor, which takes it back, from the end of the load before "
-        "(the first one: from the boot) to this load's end; its next use costs CPU")
+        "free memory reported to the hypervisor, which takes it back, since the previous load (first load: since boot) "
+        "until this load's end; its next use costs CPU time")
     FILES_PER_S = ("files_per_s", "files/s", Unit.PER_SECOND,
         "files finished / (last writer done - first writer started)")
     OPS_PER_S = ("ops_per_s", "ops/s", Unit.PER_SECOND,
@@ -94,7 +99,7 @@ class Metric(str, Enum):
     EXTENT_SIZE_MEDIAN = "extent_size_median", "extent size", Unit.BYTES, "median size of an extent"
     FILES_MAPPED = "files_mapped", "files", Unit.COUNT, "files whose extents were read"
     FILES_COMPRESSED = ("files_compressed", "compressed", Unit.COUNT,
-        "files with compressed extents, which are not fragments")
+        "files with compressed extents; their extents don't mean fragmentation")
     MKFS = "mkfs", "mkfs", Unit.SECONDS, "real time of the mkfs command"
     MKFS_USER = "mkfs_user", "mkfs user", Unit.SECONDS, "user time of the mkfs command"
     MKFS_SYSTEM = "mkfs_system", "mkfs sys", Unit.SECONDS, "system time of the mkfs command"
@@ -115,65 +120,65 @@ class Metric(str, Enum):
     INODES = ("inodes", "inodes", Unit.COUNT,
         "inodes in use before the check (statfs); btrfs doesn't count them")
     NON_CONTIGUOUS = ("non_contiguous", "non-contiguous", Unit.PERCENT,
-        "e2fsck's own share of fragmented files")
+        "share of fragmented files, as e2fsck prints it")
     DELETE = "delete", "delete", Unit.SECONDS, "real time of removing the tree, cold"
     DELETE_USER = "delete_user", "delete user", Unit.SECONDS, "user time of removing the tree"
     DELETE_SYSTEM = "delete_system", "delete sys", Unit.SECONDS, "system time of removing the tree"
     DELETE_DURABLE = ("delete_durable", "durable delete", Unit.SECONDS,
         "real time of removing the tree, unmounting, and one flush of the device")
     RECOVER = ("recover", "recover", Unit.SECONDS,
-        "real time of the mount that replays the journal after a shutdown in the middle of a load, caches cold")
+        "real time of the mount that replays the journal after a crash in the middle of a load, cold caches")
     RECOVER_FSCK = ("recover_fsck", "recover e2fsck", Unit.SECONDS,
-        "real time of e2fsck -p, and of e2fsck -f -y where that gives up, after another strike like the first")
+        "real time of e2fsck -p after a second such crash; plus e2fsck -f -y if that gives up")
     LOST_SYNCED = ("lost_synced", "lost", Unit.COUNT,
-        "files whose fsync had returned before a shutdown, and that were missing or wrong after it: must be 0")
-    SYNCED = "synced", "synced", Unit.COUNT, "files whose fsync had returned before a shutdown"
-    UNSYNCED = "unsynced", "unsynced", Unit.COUNT, "files that were written before a shutdown, and not synced"
-    UNSYNCED_WHOLE = "unsynced_whole", "unsynced whole", Unit.COUNT, "those that were there after it as they were written"
+        "files synced before a crash that are missing or wrong after it: must be 0")
+    SYNCED = "synced", "synced", Unit.COUNT, "files whose fsync returned before the crash"
+    UNSYNCED = "unsynced", "unsynced", Unit.COUNT, "files written, but not synced, before the crash"
+    UNSYNCED_WHOLE = "unsynced_whole", "unsynced whole", Unit.COUNT, "unsynced files that survived the crash whole"
     UNSYNCED_PART = ("unsynced_part", "unsynced part", Unit.COUNT,
-        "those that were there after it with other content: empty, cut, zeros, or of something else")
+        "unsynced files that survived with wrong content: empty, cut, zeros or foreign data")
     USABLE = "usable", "usable", Unit.BYTES, "free space after mkfs (statfs)"
     OVERHEAD = ("overhead", "overhead", Unit.PERCENT,
-        "share of the device that the empty filesystem keeps to itself")
+        "share of the device that is not usable on the empty filesystem")
     PEAK_DIRTY = ("peak_dirty", "peak dirty", Unit.BYTES,
         "highest Dirty + Writeback, from /proc/meminfo samples")
     OBSERVER = ("observer", "observer", Unit.PERCENT,
-        "of CPU: the engine's own process (sampler, journal), and fsconsole's consoles and viewers")
-    DEVICE_READ = "device_read", "device read", Unit.BYTES, "bytes that the device read in the step; column: in the load and its drain"
+        "part of CPU: fsconsole itself: engine (sampler, journal), consoles and viewers")
+    DEVICE_READ = "device_read", "device read", Unit.BYTES, "bytes that the device read in the load and its drain (in the cell view: in each step)"
     DEVICE_WRITTEN = ("device_written", "device written", Unit.BYTES,
         "bytes that the device wrote in the load and its drain: data, metadata and journal")
-    DEVICE_DISCARDED = "device_discarded", "device discarded", Unit.BYTES, "bytes that the device discarded likewise"
-    DEVICE_READS = "device_reads", "device reads", Unit.COUNT, "read requests to the device likewise"
-    DEVICE_WRITES = "device_writes", "device writes", Unit.COUNT, "write requests to the device likewise"
-    DEVICE_FLUSHES = "device_flushes", "device flushes", Unit.COUNT, "flushes of the device's cache likewise"
+    DEVICE_DISCARDED = "device_discarded", "device discarded", Unit.BYTES, "bytes that the device discarded in the same time"
+    DEVICE_READS = "device_reads", "device reads", Unit.COUNT, "read requests to the device in the same time"
+    DEVICE_WRITES = "device_writes", "device writes", Unit.COUNT, "write requests to the device in the same time"
+    DEVICE_FLUSHES = "device_flushes", "device flushes", Unit.COUNT, "flushes of the device's cache in the same time"
     WRITE_AMPLIFICATION = ("write_amplification", "write amplif.", Unit.COUNT,
         "device written / written: above 1 for metadata and journal, below for compression")
     FOREIGN_IO = ("foreign_io", "foreign I/O", Unit.BYTES,
-        "bytes read and written in the load and its drain, on the target's disk, that were not the run's")
+        "bytes read and written by other programs on the target's disk, in the load and its drain; a lower bound")
     RAW_WRITE_1 = ("raw_write_1", "raw write 1", Unit.BYTES_PER_S,
-        "one sequential stream of O_DIRECT writes straight on the device, one at a time, its flush included")
+        "one sequential stream of O_DIRECT writes on the device, one at a time, flush included")
     RAW_WRITE_N = ("raw_write_n", "raw write N", Unit.BYTES_PER_S,
-        "the same, N at a time: the depth that was fastest in the run's pilot of 1, 4, 16 and 32")
+        "the same, N at a time: the fastest depth of the run's pilot (1, 4, 16, 32)")
     RAW_READ_1 = ("raw_read_1", "raw read 1", Unit.BYTES_PER_S,
-        "one sequential stream of O_DIRECT reads of what was written, one at a time")
+        "one sequential stream of O_DIRECT reads of the written data, one at a time")
     RAW_READ_N = ("raw_read_n", "raw read N", Unit.BYTES_PER_S,
-        "the same, N at a time: the depth whose reads were fastest in the pilot")
+        "the same, N at a time: the pilot's fastest depth for reads")
     READTEST = ("readtest", "readtest", Unit.BYTES_PER_S,
-        "3 s of reading from the device's beginning through the page cache, as hdparm -t")
+        "3 s of reads from the device's start through the page cache, as hdparm -t")
     OF_RAW_1 = ("of_raw_1", "% raw 1", Unit.PERCENT,
-        "% of raw: durable against raw write 1 of the same run; may exceed 100")
-    """Never journalled, as OF_RAW_N: the grid sets durable figures against the raw row."""
+        "durable in % of raw write 1 of the same run; may exceed 100")
+    """Never journalled, as OF_RAW_N: computed by the grid from the raw row."""
     OF_RAW_N = ("of_raw_n", "% raw N", Unit.PERCENT,
-        "% of raw: durable against raw write N of the same run; may exceed 100")
+        "durable in % of raw write N of the same run; may exceed 100")
     STALLS = ("stalls", "stalls", Unit.SECONDS,
         "time in which the device wrote nothing while writers waited, in whole sampling intervals")
     READ = ("read", "read", Unit.BYTES_PER_S,
-        "bytes read / (last reader done - first reader started); cold where the workload says so")
+        "bytes read / (last reader done - first reader started); from cold caches if the workload says cold")
     READ_BYTES = "read_bytes", "bytes read", Unit.BYTES, "bytes that the readers got from the kernel"
     READ_TIME = "read_time", "read time", Unit.SECONDS, "last reader done - first reader started"
     LATENCY_MEAN = ("latency_mean", "latency", Unit.MILLISECONDS,
-        "mean time of one call that reads or writes a block, with the sync after it; of stats and deletes: of one file; "
-        "with p95 and p99 only for up to 128 writers, which have a process each")
+        "mean time of one call that reads or writes a block, with the sync after it; stats, deletes: of one file. "
+        "Mean, p95 and p99 only for up to 128 writers, which are processes")
     LATENCY_P50 = "latency_p50", "latency p50", Unit.MILLISECONDS, "median of the same, within 6 %"
     LATENCY_P95 = ("latency_p95", "latency p95", Unit.MILLISECONDS,
         "95 % of the same were no longer, within 6 %")
@@ -187,7 +192,7 @@ class Metric(str, Enum):
     FSYNC_P99 = "fsync_p99", "fsync p99", Unit.MILLISECONDS, "99 % of the same were no longer, within 6 %"
     FSYNC_MAX = "fsync_max", "fsync max", Unit.MILLISECONDS, "the longest of the same"
     ARRAY_SYNC = ("array_sync", "resync", Unit.SECONDS,
-        "from the array's making until its members were in step")
+        "from creating the array until its resync was done")
     # fmt: on
 
     # As the manual of Enum makes members in a loop.
@@ -202,5 +207,5 @@ OF_DEVICE = frozenset({
     Metric.DEVICE_READ, Metric.DEVICE_WRITTEN, Metric.DEVICE_DISCARDED, Metric.DEVICE_READS, Metric.DEVICE_WRITES,
     Metric.DEVICE_FLUSHES,
 })  # fmt: skip
-"""What a target did in a step."""
+"""I/O of the target in a step."""
 PILOTS = tuple(Metric(name) for name, *_ in _PILOTS)

@@ -319,8 +319,8 @@ RUN = (
                            lambda count: "auto" if count == AUTO_REPEATS else count,
                            ("a number from 1 to 1000", 1, MAX_REPEATS)),
         "How often each combination is run; the grid has median and spread, so 3 or more show how far figures scatter.", 1),
-    Key("order", _member(Order), "Order of the cells: rounds, each with every cell once and shuffled by `seed`, so that drift favours "
-        "no variant; shuffled over all rounds; or as listed. Only of rounds a disturbed one is repeated.", Order.ROUNDS),
+    Key("order", _member(Order), "Order of the cells: rounds, each with every cell once, shuffled by `seed` so that drift favours "
+        "no variant; shuffled over all rounds; or as listed. Only with rounds a disturbed round is repeated.", Order.ROUNDS),
     Key("seed", _number(0, MAX_SEED), "Same seed: same order, sizes and draws.", DEFAULT_SEED),
     Key("scale", _choice(("none", "fit"),
                          lambda said: Scale(ScaleKind(said)) if isinstance(said, str) else Scale(ScaleKind.FACTOR, said),
@@ -330,8 +330,8 @@ RUN = (
         Scale()),
     Key("equalise", _member(Equalise), "Preparation of each device before each cell, so that no cell gets a fresher device: discard; zero; "
         "precondition (fill it with random data, twice); none.", Equalise.DISCARD),
-    Key("load_time", Kind('time such as `"10s"`', _duration, _seconds_toml), "How long each load with `size = \"auto\"` lasts at least, drain "
-        "included, on the first variant: a pilot of about a second sizes it before the first cell, the same for all variants.",
+    Key("load_time", Kind('time such as `"10s"`', _duration, _seconds_toml), "Least time of each load with `size = \"auto\"`, drain "
+        "included, on the first variant. A pilot of about a second sizes it before the first cell, for all variants.",
         DEFAULT_LOAD_TIME_S, ("load_time_s",)),
     Key("raw", FLAG, "Adds a row without a filesystem: the speed of the device itself.", default=False),
 )  # fmt: skip
@@ -339,7 +339,7 @@ RUN = (
 
 AFTER = (
     Key("check", FLAG, "Forces a full check of the unmounted filesystem at the end of each cell.", default=True),
-    Key("crash", FLAG, "Shuts the filesystem down in the middle of a load of its own, without a flush; times the recovery and counts what is lost.", default=False),
+    Key("crash", FLAG, "Crash test: shuts the filesystem down in the middle of an extra load, times the recovery and counts lost files.", default=False),
     Key("delete", _member(DeleteWith), "How the files are removed, which is timed.", DeleteWith.RM),
 )  # fmt: skip
 
@@ -380,8 +380,8 @@ WORKLOAD = (
         hint="the create whose files it uses", kinds=frozenset(WorkloadKind) - {WorkloadKind.CREATE}),
     Key("threads", _several(_number(1, MAX_THREADS)), "A list is an axis: a cell for each number.", (1,), ("thread_counts",),
         hint="a number; 1, 16: both are compared"),
-    Key("size", _choice(("auto",)), "auto: a pilot of about a second chooses the size of the files; with `file_size` their number; of a mix the number of operations; "
-        "of random calls the bytes. It lasts `load_time`; buffered, it writes at most a third of the free space. Default where no `file_size`, `files`, `bytes` or `duration` says it.",
+    Key("size", _choice(("auto",)), "auto: a pilot of about a second chooses the file size; with `file_size` the number of files; for a mix the number of operations; "
+        "for random calls the bytes; so that the load lasts `load_time`. Default without `file_size`, `files`, `bytes` and `duration`.",
         "", hint="auto, or empty: as below", kinds=_SIZED),
     Key("files", _number(1, MAX_FILES), "Operations in all. By default a create makes one file for each thread, others use each file once; with "
         "`bytes` or `duration` they go on until that limit.", 0, hint="in all; empty: default"),
@@ -400,7 +400,7 @@ WORKLOAD = (
                         lambda said: (DataKind(said), 0.0) if isinstance(said, str) else (DataKind.COMPRESSIBLE, said),
                         lambda pair: pair[1] or pair[0].value,
                         ("a share of zeros between 0 and 1, such as 0.5", 0.0, math.nextafter(1, 0))),
-        "Content of writes; 0.5: half of every block, in parts of up to 512 bytes, is zeros, the rest random.", (DataKind.RANDOM, 0.0), ("data", "zero_share"),
+        "Content of writes; 0.5: half of every block is zeros, in parts of up to 512 bytes, the rest random.", (DataKind.RANDOM, 0.0), ("data", "zero_share"),
         hint="random, zero, or share of zeros: 0.5", kinds=_WRITING),
     Key("direct", FLAG, "Opens with O_DIRECT; blocks and sizes must be multiples of 512 bytes, or of the device's own blocks.", default=False,
         hint="yes or no: O_DIRECT", kinds=_MOVING),
@@ -408,8 +408,8 @@ WORKLOAD = (
                          lambda said: _SYNCS.get(said, (SyncAt.WRITES, said)),
                          lambda pair: pair[1] or ("never" if pair[0] is SyncAt.WRITES else pair[0].value),
                          ("a number of writes", 1, 2**40)),
-        "When written files are synced: each before it is closed; at the end of each thread every file that it wrote; or after every so "
-        "many writes of a thread, over all its files, only the file just written.",
+        "When files are synced: each before its close; all files of a thread at its end; or, after that many writes of a thread, the "
+        "file just written.",
         (SyncAt.WRITES, 0), ("sync_at", "fsync_every"), hint="each-file, end, or writes: 4", kinds=_WRITING),
     Key("sync_call", _member(SyncCall), "System call of these syncs.", SyncCall.FSYNC, hint="fsync or fdatasync", kinds=_WRITING),
     Key("bytes", _size(1, MAX_FILE_SIZE_BYTES), "Limit, shared out evenly over the threads.", 0, ("limit_bytes",),

@@ -74,7 +74,7 @@ Columns
                   what the application sees
   durable         the same bytes / (drain done - first writer started)
   CPU             busy share of all CPUs, start to drain done, from /proc/stat:
-                  the sum of CPU by generator, kernel, others, and observer,
+                  the sum of CPU by generator, kernel, others and observer,
                   within 5 % (ticks)
   extents/file    mean over all files of the workload, physically contiguous
                   runs merged, as filefrag counts
