@@ -79,7 +79,9 @@ def _sized(load: Workload, number: int, pilot: PilotFinished) -> Workload:
     for each in pilot.settled:
         if load.sizing is not None and (each.workload, each.name) == (number, load.sizing.chooses.value):
             sizing = replace(load.sizing, is_settled=True, why=each.why)
-            changes: dict[str, Any] = {"sizing": sizing, each.name: max(1, each.value)}
+            # The most is in the request, which is sealed and was agreed to; this event is not sealed.
+            most = getattr(load, each.name) or each.value
+            changes: dict[str, Any] = {"sizing": sizing, each.name: max(1, min(each.value, most))}
             load = replace(load, **changes)
     return load
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from fsconsole.model.events import WarningKind
 from fsconsole.model.metrics import Metric
-from fsconsole.model.plan import Order, Plan
+from fsconsole.model.plan import Cell, Order, Plan
 from fsconsole.model.state import CellState, CellStatus, RunState
 from fsconsole.text import MIB
 
@@ -168,6 +168,8 @@ def round_to_repeat(state: RunState) -> Disturbed | None:
     for place, one in enumerate(rounds):
         if one.redo < last[one.repeat] or one.redo >= MOST_REPEATS:
             continue
+        if not all(_is_sized(state.request.plan.cells[index]) for index in one.cells):
+            continue
         other = rounds[place - 1 if place else 1]
         before = _causes(other, state.cells, exposed)
         causes = {kind: cells for kind, cells in _causes(one, state.cells, exposed).items() if kind not in before}
@@ -177,6 +179,11 @@ def round_to_repeat(state: RunState) -> Disturbed | None:
             seen = "; ".join(f"{kind.value.replace('-', ' ')} in {_numbers(cells)}" for kind, cells in causes.items())
             return Disturbed(one, f"{seen}, and none in {_round_words(other)}")
     return None
+
+
+def _is_sized(cell: Cell) -> bool:
+    """Return whether a cell can run once more: where all pilots of its loads failed they have no size."""
+    return bool(cell.unavailable) or cell.variant.is_raw or not any(load.is_open for load in cell.workloads)
 
 
 def _causes(of: Round, cells: Sequence[CellState], exposed: Set[int]) -> dict[WarningKind, list[int]]:

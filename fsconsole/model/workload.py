@@ -158,6 +158,11 @@ class Workload(Wire, frozen=True):
     """Of a plan's workload: name of the create whose files it uses, by default the nearest before it; empty in a cell."""
 
     @property
+    def is_open(self) -> bool:
+        """Whether a pilot has still to choose its size."""
+        return self.sizing is not None and not self.sizing.is_settled
+
+    @property
     def largest_file_bytes(self) -> int:
         """The upper end of the range of file sizes."""
         return max(self.file_size_bytes, self.file_size_max_bytes)

@@ -147,9 +147,9 @@ def _size_bytes(cell: Cell, sizes: dict[str, int]) -> int:
 def _cell_bytes(cell: Cell, sizes: dict[str, int], catalog: Catalog) -> int:
     """Return the bytes that a cell writes, without the streams of a raw row."""
     of_devices = [sizes[path] for path in cell.devices]
-    # A scratch file that would get other blocks is overwritten, whatever the plan asks for.
+    # A scratch file is overwritten whatever the plan asks for: without discard Linux zeroes a loop device by writing.
     is_overwritten = any(
-        argv[0] == "shred" for step in cell.steps if step.kind is StepKind.EQUALISE for argv in step.commands
+        "-z" in argv for step in cell.steps if step.kind is StepKind.EQUALISE for argv in step.commands
     )
     equalise = max(_PASSES[cell.equalise], is_overwritten) * sum(of_devices)
     if cell.array and arrays.resyncs(cell.array):

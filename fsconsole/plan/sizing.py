@@ -144,7 +144,7 @@ def likely(loads: Sequence[Workload], bytes_per_s: float) -> tuple[Workload, ...
     wanted = {
         number: bytes_per_s * load.sizing.load_time_s / _adds(load)
         for number, load in enumerate(loads)
-        if load.sizing is not None and not load.sizing.is_settled and _adds(load)
+        if load.sizing is not None and load.is_open and _adds(load)
     }
     return tuple(
         with_amount(load, min(wanted[number], amount(load) or wanted[number])) if number in wanted else load
@@ -177,7 +177,7 @@ _OF_LOADS = frozenset({StepKind.QUIESCE, StepKind.COLD, StepKind.WORKLOAD, StepK
 
 def is_open(loads: Sequence[Workload]) -> bool:
     """Return whether a pilot has still to choose the size of a load."""
-    return any(load.sizing is not None and not load.sizing.is_settled for load in loads)
+    return any(load.is_open for load in loads)
 
 
 def pilot_of(cell: Cell, cells: Sequence[Cell], baseline: str) -> Cell:

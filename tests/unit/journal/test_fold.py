@@ -267,3 +267,13 @@ def test_what_a_pilot_has_chosen_is_in_all_cells_of_its_loads_also_after_a_renew
         (found,) = {cell.workloads[0] for cell in folded.request.plan.cells}
         assert found == replace(load, files=77, sizing=Sizing(SizedBy.FILES, 10.0, is_settled=True, why="no room"))
         assert (folded.cells[0].status, len(folded.cells[0].steps)) == (CellStatus.PENDING, 1)
+
+
+def test_a_pilot_in_an_edited_journal_gets_no_more_than_the_request_allows(new) -> None:
+    request = new.request
+    load = replace(request.plan.cells[0].workloads[0], sizing=Sizing(SizedBy.FILES, 10.0), files=900)
+    cells = tuple(replace(cell, workloads=(load,)) for cell in request.plan.cells)
+    state = start(replace(request, plan=replace(request.plan, cells=cells)))
+    forged = (PilotFinished(0, 1, (Settled("files", 901, 0),)), PilotFinished(0, 1, (Settled("files", 10**15, 0),)))
+    folded = fold(state, batch(RUN_STARTED, *forged))
+    assert {cell.workloads[0].files for cell in folded.request.plan.cells} == {900}

@@ -314,4 +314,4 @@ def test_waits_for_flash_and_checks_of_filesystems_that_read_their_inode_tables_
     assert ext3.elapsed_s - unchecked.elapsed_s == pytest.approx(wanted_s)
     on_ext4, on_btrfs = (TargetSpec("/dev/x", size, is_scratch=True, keeps_blocks=keeps) for keeps in (True, False))
     zeroed, overwritten = (build(SMALLEST, target).estimate.bytes_to_write for target in (on_ext4, on_btrfs))
-    assert overwritten - zeroed == size
+    assert overwritten == zeroed > size

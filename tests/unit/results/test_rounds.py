@@ -14,6 +14,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Order
 from fsconsole.model.rounds import Disturbed, replaced_cells, round_to_repeat
 from fsconsole.model.state import CellState, CellStatus, RunState
+from fsconsole.model.workload import SizedBy, Sizing
 from fsconsole.results.figures import warnings_seen
 from fsconsole.results.grid import build_grid
 from fsconsole.show.progress import cell_head, plain_lines
@@ -160,3 +161,12 @@ def test_loads_past_the_page_cache_are_never_cold() -> None:
     cells = tuple(changed(cell, workloads=loads) for cell in state.request.plan.cells)
     state = replace(state, request=changed(state.request, plan=changed(state.request.plan, cells=cells)))
     assert (cold(state), round_to_repeat(state)) == (set(), None)
+
+
+def test_a_round_whose_loads_no_pilot_could_size_is_not_repeated() -> None:
+    for is_settled, found in ((False, None), (True, (3, 0))):
+        state = a_run({4: FOREIGN})
+        loads = (changed(build.LARGE_FILES, sizing=Sizing(SizedBy.FILE_SIZE, 10, is_settled=is_settled)),)
+        cells = tuple(changed(cell, workloads=loads) for cell in state.request.plan.cells)
+        state = replace(state, request=changed(state.request, plan=changed(state.request.plan, cells=cells)))
+        assert which(round_to_repeat(state)) == found, is_settled
