@@ -62,24 +62,24 @@ class StepResult:
 
 
 class EnginesBeside:
-    """Other engines that were seen on this machine since the cell's start; looked for with each sample, for sink."""
+    """Detects other engines on this machine during a cell: looks at each sample before it passes it on to sink."""
 
     def __init__(self, sink: Callable[[Sample], None]) -> None:
         self._own, self._sink = own_pid_in_host_proc(), sink
         self.seen: dict[str, int] = {}
-        """Pids, by the kernel's name of a disk that each has locked."""
+        """Engine pids by the kernel name of the disk that each has locked."""
 
     def take(self, sample: Sample) -> None:
-        """Pass on a sample, and look."""
+        """Pass on a sample, and look for other engines."""
         self._sink(sample)
         self.look()
 
     def look(self) -> None:
-        """Add those that there are now."""
+        """Add the engines that run now."""
         self.seen = self.seen | other_engines(self._own)
 
     def cell_begins(self) -> None:
-        """Forget those of the cell before."""
+        """Start a new cell: forget the engines seen so far."""
         self.seen = {}
         self.look()
 
@@ -103,11 +103,11 @@ class RunWork:
     beside: EnginesBeside
     reported: ReportedMemory = field(default_factory=ReportedMemory)
     pilots: list[PilotFinished] = field(default_factory=list)
-    """In their order, those of earlier attempts too."""
+    """Pilots in order of running, earlier attempts included."""
     ended: dict[int, Outcome] = field(default_factory=dict)
-    """Cells that ended by a pilot of theirs that failed."""
+    """Cells that ended because their pilot failed."""
     cells: tuple[Cell, ...] = ()
-    """The open ones as the attempt found them, in their order."""
+    """Cells open when the attempt started, in order."""
     known_of_all: frozenset[str] = frozenset()
     """Texts of the run's own warnings: cells don't repeat them."""
 
@@ -124,13 +124,13 @@ class LoadWindow:
     end: ClockAndCpu
     """Right after the last writer's end."""
     dirty_bytes: int
-    """Of the load's data, dirty and in writeback right after the last writer's end."""
+    """The load's data, dirty or in writeback right after the last writer's end."""
     device_read_bytes: int
-    """What the target read meanwhile."""
+    """Bytes that the target read during the load."""
     processes: Processes
-    """Those of the machine, right before begin."""
+    """All processes of the machine, right before begin."""
     traffic: TrafficWindow
-    """Of the target's disks, since then."""
+    """I/O on the target's disks since then."""
     gauged: tuple[Measurement, ...]
     """Figures from samples of the load."""
 
@@ -146,12 +146,12 @@ class ClockAndCpu:
 
 @dataclass(slots=True)
 class Pilot:
-    """What a pilot has found out so far."""
+    """A pilot's measurements so far."""
 
     room: Room | None = None
     """Of the new filesystem."""
     tried: dict[int, tuple[int, float]] = field(default_factory=dict)
-    """By number of the workload: the amount of its last try, or of the create whose files it used, and its seconds."""
+    """By workload number: amount of its last try, or of the create whose files it used, and the seconds it took."""
     measurements: list[Measurement] = field(default_factory=list)
     """Rates and drains of these tries."""
 
@@ -182,15 +182,15 @@ class CellWork:
     settings: list[HeldSetting] = field(default_factory=list)
     """Settings not yet restored, in the order of setting."""
     struck: Struck | None = None
-    """The load that the last shutdown struck."""
+    """The load of the last crash test."""
     found: Found = field(default_factory=Found)
-    """What was found after all strikes so far."""
+    """Sum of the file counts of all crash tests so far."""
     expected_log: list[slice] = field(default_factory=list)
-    """Parts of the kernel log that are this cell's own doing."""
+    """Parts of the kernel log that the crash test itself caused."""
     traffic: TrafficWindow | None = None
-    """Of the current step; None in loads, which have their own."""
+    """I/O of the current step; None in loads, which have their own window."""
     heat: dict[str, Heat] = field(default_factory=dict)
-    """Sensors that were above their limit, each with its highest temperature."""
+    """Sensors at or above their limit, each with its highest temperature."""
     _kept: list[tuple[int, CommandResult]] = field(default_factory=list)
     """Steps and results whose raw output must not be written while a clock runs."""
 
@@ -256,7 +256,7 @@ class CellWork:
             self.run.journal.record(finished, durable=False)
 
     def warn(self, kind: WarningKind, reason: str, hint: str) -> None:
-        """Put a warning on the cell; a pilot's figures stand in no row."""
+        """Put a warning on the cell; ignored in a pilot, whose figures are in no row."""
         if self.pilot is not None:
             return
         self.run.journal.record(WarningRaised(self.cell.index, self.run.attempt, kind, reason, hint), durable=False)

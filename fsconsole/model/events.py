@@ -24,7 +24,7 @@ class Outcome(str, Enum):
     STOPPED = "stopped"
     UNAVAILABLE = "unavailable"
     PENDING = "pending"
-    """Of a cell: its pilot has ended, the cell is yet to run."""
+    """Only of a cell: its pilot has ended, the cell itself has not run yet."""
 
 
 class WarningKind(str, Enum):
@@ -53,9 +53,9 @@ class WarningKind(str, Enum):
     NOT_IN_EFFECT = "not-in-effect"
     LOST_DATA = "lost-data"
     GAVE_UP = "gave-up"
-    """A recovery that a boot does by itself needs an administrator."""
+    """e2fsck -p, as run at boot, gave up: an administrator must repair the filesystem."""
     POWER_LOSS = "power-loss"
-    """What a shutdown of the filesystem can't tell of a power loss."""
+    """No crash was tested, or the test doesn't stand for a power loss."""
     FRESH_FLASH = "fresh-flash"
     FASTER_THAN_LINK = "faster-than-link"
     CPU_BOUND = "cpu-bound"
@@ -63,9 +63,9 @@ class WarningKind(str, Enum):
     COMPRESSIBLE = "compressible"
     LAZY_INIT = "lazy-init"
     UNSAFE_SIDE = "unsafe-side"
-    """Never journalled: the grid raises it over rows without barriers or journal beside rows that have them."""
+    """Never journalled: computed by the grid for rows without barriers or journal, if other rows have them."""
     ROUND_REPEATED = "round-repeated"
-    """Never journalled: the event of a repeated round says it."""
+    """Never journalled: computed from the event of a repeated round."""
     EQUAL = "equal-variant"
     """Never journalled: the grid raises it over rows of which the same was read back."""
     SPREAD = "spread"
@@ -208,7 +208,7 @@ class SettingReturned(InStep, frozen=True):
 
 
 class RoundRepeated(Wire, frozen=True):
-    """A disturbed round is run again: its cells stand behind all others of the plan; durable before the first begins."""
+    """A disturbed round runs again: its cells are appended to the plan; durable before the first one starts."""
 
     attempt: int
     repeat: int
@@ -227,14 +227,14 @@ class DeviceLeft(InCell, frozen=True):
 
 
 class Settled(Wire, frozen=True):
-    """One figure that a pilot has chosen; name is that of a field of Workload, or says what it is for raw rows."""
+    """One amount chosen by a pilot; name is a field of Workload, or the direction of a raw row's depth."""
 
     name: str
     value: int
     workload: int | None = None
-    """Index of the cell's workload that it is for."""
+    """Index of the workload in the cell."""
     why: str = ""
-    """What kept it from more, as a clause; empty where nothing did."""
+    """The limit that kept it smaller, as a clause; empty if none did."""
 
 
 class PilotFinished(InCell, frozen=True):

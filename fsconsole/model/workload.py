@@ -100,14 +100,14 @@ class SizedBy(str, Enum):
 
 
 class Sizing(Wire, frozen=True):
-    """How a load is sized by a pilot: until that has ended the field holds the most that the load may get."""
+    """Sizing by a pilot: until it has ended, the field named by chooses holds the most that the load may get."""
 
     chooses: SizedBy
     load_time_s: float
-    """How long the load shall last at least, with its drain, on the baseline."""
+    """Least time of the load on the baseline, drain included."""
     is_settled: bool = False
     why: str = ""
-    """What kept it from lasting so long, as a clause; empty where nothing did."""
+    """The limit that keeps it shorter, as a clause; empty if none does."""
 
 
 class Workload(Wire, frozen=True):

@@ -1,4 +1,4 @@
-"""Streams of raw rows: how much they move, their commands, and what they cost."""
+"""Streams of raw rows: sizes, commands and cost."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from fsconsole.text import GIB, MIB
 from fsconsole.units import format_bytes_exact
 
 BLOCK_BYTES = MIB
-"""One direct write or read: large enough that its own cost is small on any disk."""
+"""Size of a direct write or read: large enough that the call's overhead is small on any disk."""
 STREAM_S = 10.0
-"""A stream goes on for so long, or to the end of the device, where the bytes of the workloads take less."""
+"""Least time of a stream, unless it reaches the end of the device."""
 PILOT_BYTES, PILOT_S = 256 * MIB, 1.0
-"""The same of each stream of the pilot."""
+"""Least time of each stream of the pilot."""
 READTEST_S = 3.0
 _UNSAID_BYTES = GIB
-"""Where a plan's workloads write nothing themselves, or a pilot sizes them."""
+"""Least bytes of a stream if the plan's workloads write nothing, or a pilot sizes them."""
 # Programs of this interpreter (-I: nothing of the operator's environment is imported): a raw row can be repeated by hand.
 _STREAM = (sys.executable, "-I", "-m", "fsconsole.workloads.raw")
 _READTEST = (sys.executable, "-I", "-m", "fsconsole", "readtest")
@@ -41,7 +41,7 @@ def raw_bytes(cell: Cell, target_bytes: int, bytes_per_s: float) -> int:
 
 
 def pilot_bytes(target_bytes: int, bytes_per_s: float) -> int:
-    """Return the bytes that a pilot writes likewise; it reads as many."""
+    """Return the bytes that a pilot writes to a target at that rate; it reads as many."""
     least = max(PILOT_BYTES, int(PILOT_S * bytes_per_s))
     return len(RAW_DEPTHS) * min(least, target_bytes or least)
 
@@ -67,7 +67,7 @@ def pilot_step(target: TargetSpec) -> Step:
 
 
 def stream_step(kind: StepKind, target: TargetSpec, workloads: Sequence[Workload], depths: Sequence[int]) -> Step:
-    """Return a stream: with one depth, or with the one of these that the pilot has chosen."""
+    """Return a stream's step: with one depth, or a command for each depth, of which the pilot chooses one."""
     act, preposition = ("write", "to") if kind is StepKind.RAW_WRITE else ("read", "from")
     size = stream_bytes(target.size_bytes, workloads)
     many = "1 at a time" if len(depths) == 1 else f"{_DEPTHS} at a time, whichever the pilot chose"

@@ -1,4 +1,4 @@
-"""Sizes that a pilot chooses: their bounds before it, the steps of the pilot, and what follows from its figures."""
+"""Sizing of loads with size = "auto": bounds, the pilot's steps, and the sizes computed from its figures."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from fsconsole.text import MIB
 from fsconsole.units import format_bytes
 
 BUFFERED_SHARE = 1 / 3
-"""Of the free space that one buffered load may write: where dirty data comes near the free space ext4 leaves delayed
-allocation (ext4_nonda_switch, fs/ext4/inode.c)."""
+"""Share of the free space that one buffered load may write: ext4 stops delaying allocation when dirty data comes near
+the free space (ext4_nonda_switch, fs/ext4/inode.c)."""
 MARGIN = 1.2
-"""A load is made so much longer than asked for: the pilot's second is a sample."""
+"""Factor on load_time: the pilot's second is only a sample."""
 PILOT_S = 1.0
 _FIRST_BYTES, _FIRST_FILES = MIB, 16
 _MOST_GROWTH = 8.0
-"""Of a pilot's load from one try to the next: random writes may take 100 times as long to drain as to write."""
-_THIRD = "at most a third of the free space is written, so that delayed allocation goes on"
-_SHARE = f"its filesystem is filled to {100 * FIT_SHARE:.0f} % at most"
-_INODES = "the filesystem has no more inodes"
-_ALL = "it has worked on all of its files by then"
+"""Limit from one try of a pilot to the next: random writes may take 100 times as long to drain as to write."""
+_THIRD = "it may write at most a third of the free space (delayed allocation)"
+_SHARE = f"all loads may fill at most {100 * FIT_SHARE:.0f} % of the filesystem"
+_INODES = f"it may use at most {100 * FIT_SHARE:.0f} % of the inodes"
+_ALL = "it reached the end of its files"
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What is free on a new filesystem; 0 bytes: not known; 0 inodes: as many as there is space."""
+    """Free space of a new filesystem; 0 bytes: unknown; 0 inodes: limited by space only."""
 
     free_bytes: int
     free_inodes: int = 0
 
 
 def amount(load: Workload) -> int:
-    """Return the figure that the pilot of a load chooses: bytes of each file, files, or bytes in all."""
+    """Return the amount that the pilot of a load chooses: bytes of each file, files, or bytes in all."""
     return int(getattr(load, load.sizing.chooses.value)) if load.sizing is not None else 0
 
 
@@ -67,15 +67,15 @@ def _most_files(load: Workload) -> int:
 
 
 def bounded(loads: Sequence[Workload], room: Room) -> tuple[Workload, ...]:
-    """Return one cell's loads with the most that a pilot may give to each; as they are where the room is not known."""
+    """Return one cell's loads with the most that a pilot may choose; unchanged if the free space is unknown."""
     return _limited(loads, {}, room)[0] if room.free_bytes else tuple(loads)
 
 
 def settle(loads: Sequence[Workload], tried: Mapping[int, tuple[int, float]], room: Room) -> tuple[Settled, ...]:
-    """Return what a pilot chooses: every load lasts as long as it shall, unless the room says otherwise.
+    """Return the amounts with which every load lasts load_time, limited by free space and inodes.
 
-    tried has, by the load's number, the amount of what it depends on (its own, or that of the create whose files it
-    uses once), and the seconds that this took, drain included.
+    tried maps a load's number to the amount tried (its own, or that of the create whose files it uses once) and the
+    seconds that took, drain included.
     """
     wanted: dict[int, float] = {}
     for number, (tried_amount, took_s) in tried.items():
@@ -96,7 +96,7 @@ def settle(loads: Sequence[Workload], tried: Mapping[int, tuple[int, float]], ro
 def _limited(
     loads: Sequence[Workload], wanted: Mapping[int, float], room: Room
 ) -> tuple[tuple[Workload, ...], dict[int, str]]:
-    """Return the loads with the amounts wanted, or the most where nothing is, and what kept some from theirs."""
+    """Return the loads with the wanted amounts, or the most allowed, and the limit that reduced each, by number."""
     sized = list(loads)
     why: dict[int, str] = {}
     autos = [number for number, load in enumerate(loads) if load.sizing is not None]
@@ -153,9 +153,9 @@ def likely(loads: Sequence[Workload], bytes_per_s: float) -> tuple[Workload, ...
 
 
 def follows(loads: Sequence[Workload], number: int) -> bool:
-    """Return whether a load lasts longer as the files of its create are more, or larger: it works on each once.
+    """Return whether a load's time grows with the files of its create, because it works on each once.
 
-    But for reads from the page cache, and for what has to do with a file's name alone where there are more bytes.
+    Not so for reads from the page cache, nor for stats and deletes when the files only get larger.
     """
     load = loads[number]
     if load.sizing is not None or load.source is None or load.files or load.limit_bytes or load.duration_s:
@@ -176,14 +176,14 @@ _OF_LOADS = frozenset({StepKind.QUIESCE, StepKind.COLD, StepKind.WORKLOAD, StepK
 
 
 def is_open(loads: Sequence[Workload]) -> bool:
-    """Return whether a pilot has still to choose the size of a load."""
+    """Return whether a pilot must still choose the size of a load."""
     return any(load.is_open for load in loads)
 
 
 def pilot_of(cell: Cell, cells: Sequence[Cell], baseline: str) -> Cell:
-    """Return which of some cells, that one among them, has the pilot of its loads: the first of the baseline.
+    """Return the cell whose variant runs the pilot for a cell's loads: the baseline's first one.
 
-    On the cell's own devices, if it can be: where those are lost, its other cells are too.
+    Preferably on the cell's own devices: if those are lost, the cell is too.
     """
     able = [one for one in cells if one.workloads == cell.workloads and not one.unavailable and not one.variant.is_raw]
     return max(able, key=lambda one: (one.devices == cell.devices, one.variant.label == baseline))
@@ -199,7 +199,7 @@ def pilots(plan: Plan) -> Iterator[Cell]:
 
 
 def sizes_in_words(plan: Plan) -> Iterator[str]:
-    """Yield how the pilots of a plan size its loads, and what they may come to, a sentence each."""
+    """Yield a sentence for each load sized by a pilot, with its upper limit."""
     told: dict[str, None] = {}
     for cell in pilots(plan):
         for load in cell.workloads:
@@ -217,7 +217,7 @@ def sizes_in_words(plan: Plan) -> Iterator[str]:
 
 
 def pilot_steps(cell: Cell) -> Iterator[tuple[int, Step]]:
-    """Yield the steps of a cell that its pilot takes, with their numbers in the cell."""
+    """Yield the steps of a cell that its pilot runs, with their numbers in the cell."""
     loads = cell.workloads
     tried = {number for number, load in enumerate(loads) if load.sizing is not None or follows(loads, number)}
     for number, step in enumerate(cell.steps):
@@ -229,7 +229,7 @@ def pilot_steps(cell: Cell) -> Iterator[tuple[int, Step]]:
 
 
 def first_try(loads: Sequence[Workload], number: int) -> Workload:
-    """Return a load as its pilot tries it first."""
+    """Return a load with the amount of the pilot's first try."""
     load = loads[number]
     if load.sizing is None:
         return load
@@ -239,7 +239,7 @@ def first_try(loads: Sequence[Workload], number: int) -> Workload:
 
 
 def next_try(load: Workload, most: int, took_s: float) -> Workload | None:
-    """Return the next try after one that took so long; None where it was long enough, or as large as it may be."""
+    """Return the next, larger try; None if the last one was long enough or as large as allowed."""
     if load.sizing is None or amount(load) >= most or took_s >= min(PILOT_S, load.sizing.load_time_s):
         return None
     growth = min(_MOST_GROWTH, 1.2 * PILOT_S / max(took_s, 1e-3))
@@ -247,7 +247,7 @@ def next_try(load: Workload, most: int, took_s: float) -> Workload | None:
 
 
 def with_titles(cell: Cell) -> Cell:
-    """Return a cell whose steps tell the sizes that a pilot has chosen."""
+    """Return a cell whose step titles have the sizes that a pilot chose."""
     steps = tuple(
         replace(step, title=workload_title(cell.workloads[step.workload]))
         if step.kind is StepKind.WORKLOAD and step.workload is not None

@@ -306,7 +306,7 @@ _NO_JOURNAL = "without a journal what is in memory is written at the unmount"
 
 
 def crash_objection(cell: Cell, filesystem: Filesystem | None) -> str:
-    """Return why a shutdown shows nothing of a power loss on a cell's filesystem: in words; empty where it does."""
+    """Return why a shutdown can't stand for a power loss on a cell's filesystem; empty if it can."""
     if filesystem is None:
         return "there is no filesystem"
     return _NO_JOURNAL if _lacks_journal(cell) else filesystem.no_shutdown
@@ -317,7 +317,7 @@ def _lacks_journal(cell: Cell) -> bool:
 
 
 def crash_device(cell: Cell) -> str:
-    """Return the path of the device-mapper device through which a load is struck: of this run and cell alone."""
+    """Return the path of the crash test's device-mapper device, unique to this run and cell."""
     return f"/dev/mapper/{crash_name(cell.uuid)}"
 
 
@@ -327,7 +327,7 @@ def crash_name(uuid: str) -> str:
 
 
 def _flakey(cell: Cell, target: TargetSpec) -> tuple[tuple[Argv, ...], tuple[Argv, ...]]:
-    """Return the commands that put dm-flakey over a target, and those with which it drops all writes from then on.
+    """Return the commands that map dm-flakey over a target, and those that make it drop all writes.
 
     Up or down for an hour from its start (Documentation/admin-guide/device-mapper/dm-flakey.rst). Without --nolockfs a
     suspend writes out the filesystem.
@@ -370,7 +370,7 @@ def _crashes(cell: Cell, target: TargetSpec, filesystem: Filesystem, check: Argv
         before, strike = _flakey(cell, target)
         through = words.mount_command(filesystem, cell.variant, crash_device(cell), MOUNT_POINT)
         argvs = (*before, through, *strike, unmount, remove_command(cell.uuid))
-        title += "dm-flakey drops all writes (where this kernel has it)"
+        title += "dm-flakey drops all writes (if this kernel has it)"
     else:
         argvs, title = (mount, unmount), f"{title}shut down without a flush"
     recover = words.filled(filesystem.commands.recover, device=device)
@@ -379,7 +379,7 @@ def _crashes(cell: Cell, target: TargetSpec, filesystem: Filesystem, check: Argv
     for replay in (*([()] if replays else []), *([recover] if recover else [])):
         changes, undo = f"mounts {device}, writes below {CRASH_TREE}", " ".join(unmount)
         yield Step(StepKind.CRASH_LOAD, title, argvs, changes, undo)
-        or_by_hand = f" (where that gives up, by {' '.join(repair[:-1])})" if repair else ""
+        or_by_hand = f" (if that gives up, by {' '.join(repair[:-1])})" if repair else ""
         how = f"recover by {' '.join(replay[:-1])}{or_by_hand}, then mount" if replay else "recover by mount"
         commands = (*filter(None, (replay, repair)), mount) if replay else (mount,)
         yield Step(StepKind.RECOVER, f"drop all caches, then {how}", commands, f"mounts {device}", undo)

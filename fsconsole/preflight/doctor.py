@@ -121,15 +121,15 @@ def _tried(
 
 
 def _page_reporting(machine: MachineFacts) -> Finding:
-    """Judge free page reporting, which makes a load pay for memory that the hypervisor took back."""
+    """Check for free page reporting: reusing memory that the hypervisor took back costs CPU time."""
     if not machine.page_reporting:
-        return Finding("free memory", Status.OK, "off: no hypervisor takes free memory back", essential=False)
-    counted = "counted" if machine.counts_reported else "not counted by this kernel, so no round is repeated for it"
+        return Finding("free memory", Status.OK, "free page reporting off", essential=False)
+    counted = "counted" if machine.counts_reported else "not counted by this kernel: no round is repeated for it"
     return Finding(
         "free memory",
         Status.LIMITED,
-        f"on: the hypervisor takes free memory back ({counted})",
-        "Its next use costs CPU time, about 2 s per GiB. Load with direct = true, or turn it off in the hypervisor (QEMU: "
+        f"free page reporting on: the hypervisor takes free memory back ({counted})",
+        "Using it again costs about 2 CPU s per GiB. Set direct = true, or turn it off in the hypervisor (QEMU: "
         "virtio-balloon, free-page-reporting=off; libvirt: memballoon, freePageReporting='off'; Firecracker: balloon, "
         "free_page_reporting: false). Touching memory beforehand, or a memory cgroup, doesn't help.",
         essential=False,

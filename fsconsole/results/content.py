@@ -209,7 +209,7 @@ def cpu_words(row: GridRow) -> str:
 
 
 def check_words(row: GridRow) -> str:
-    """Return what a row's check costs: "check: 0.02 to 0.03 s and 1.1 to 9.0 MiB per GiB used"; empty where nothing tells."""
+    """Return a row's cost of a check: "check, est.: 0.02 to 0.03 s and 1.1 to 9.0 MiB per GiB used"; empty if unknown."""
     costs = {(cost.metric, cost.per): cost for cost in check_costs(row.cells)}
     parts = []
     for per, amount, unit in ((Metric.USED, GIB, "GiB used"), (Metric.INODES, 1_000_000, "million inodes")):
@@ -223,7 +223,7 @@ def check_words(row: GridRow) -> str:
 
 
 def crash_words(row: GridRow) -> str:
-    """Return what crashes have left of a row's files, over all its cells; empty where none was tested."""
+    """Return the file counts of a row's crash tests, over all its cells; empty if there were none."""
     counts = (Metric.SYNCED, Metric.LOST_SYNCED, Metric.UNSYNCED, Metric.UNSYNCED_WHOLE, Metric.UNSYNCED_PART)
     synced, lost, unsynced, whole, part = (
         sum(int(value) for cell in row.cells if (value := cell.value(metric)) is not None) for metric in counts
@@ -236,7 +236,7 @@ def crash_words(row: GridRow) -> str:
 
 
 def pilot_words(pilot: PilotFinished) -> str:
-    """Return what a pilot of raw streams found: "writes 900, 1800, 1750, 1760, reads 800, 1700, 1650, 1640 MB/s"."""
+    """Return the rates of a raw row's pilot: "writes 900, 1800, 1750, 1760, reads 800, 1700, 1650, 1640 MB/s"."""
     found = {figure.metric: f"{figure.value / 1e6:.0f}" for figure in pilot.measurements}
     rates = {
         act: ", ".join(found.get(Metric(f"raw_pilot_{act}_{depth}"), MISSING) for depth in RAW_DEPTHS)

@@ -1,4 +1,4 @@
-"""A sequential O_DIRECT stream straight on a block device, so many calls at a time: the reference for filesystems.
+"""Sequential O_DIRECT stream on a block device at a given queue depth: the reference for filesystems.
 
 python -I -m fsconsole.workloads.raw write|read DEVICE --depth CALLS --bytes BYTES --block BYTES --seconds S
 
@@ -60,12 +60,12 @@ def from_line(text: str) -> StreamReport:
 
 _MOST_DEPTH = 1024
 _RESULT = struct.Struct("qqqq")
-"""What a process says at its end: when it began and ended, bytes moved, and the errno of what stopped it."""
+"""A process's result: start and end, bytes moved, errno or 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamJob:
-    """What to do, how many calls at a time, and when to end: after least_bytes and least_s, both."""
+    """Direction, queue depth and limits: the stream ends after both least_bytes and least_s."""
 
     writes: bool
     device: str
@@ -127,7 +127,7 @@ _KILLED = _RESULT.pack(0, 0, 0, errno.EINTR)
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Bytes of whole blocks: at least and at most to be moved, and how many lie between a place and its next turn."""
+    """Limits in bytes of whole blocks: least and most to move, and the span after which the stream starts over."""
 
     least: int
     most: int
@@ -159,7 +159,7 @@ class Places:
         self._bounds, self._block_bytes = bounds, block_bytes
 
     def take(self, until_ns: int) -> int | None:
-        """Return the place of the next block on the device; None once all bytes and the time are over."""
+        """Return the offset of the next block; None when both limits are reached."""
         fcntl.lockf(self.lock, fcntl.LOCK_EX)
         place = self._next[0]
         self._next[0] = place + self._block_bytes
@@ -169,13 +169,13 @@ class Places:
         return place % self._bounds.turn
 
     def end(self) -> None:
-        """Leave no block to take."""
+        """End the stream: no more blocks."""
         self._next[0] = self._bounds.most
 
 
 @contextmanager
 def _processes(job: StreamJob, bounds: Bounds, device: int) -> Iterator[list[int]]:
-    """Start the processes, let them all begin at once, and give the pipes that their results come from."""
+    """Start the processes behind a barrier and yield the pipes with their results."""
     # The same as files are filled with: no page is written twice.
     kind = WorkloadKind.CREATE if job.writes else WorkloadKind.READ
     content = content_of(Workload("raw", kind, job.depth, job.depth, 0, job.block_bytes, direct=True))
@@ -217,7 +217,7 @@ def _processes(job: StreamJob, bounds: Bounds, device: int) -> Iterator[list[int
 
 
 def _move(job: StreamJob, device: int, places: Places, pieces: Pieces, parent: int) -> bytes:
-    """Move one block after the other until there is none to take, and return this process's result."""
+    """Move blocks until the stream ends, and return this process's result."""
     size, move = job.block_bytes, os.pwritev if job.writes else os.preadv
     moved_bytes, failed, start = 0, 0, pieces.first
     started_ns = time.monotonic_ns()

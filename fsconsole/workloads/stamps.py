@@ -1,4 +1,4 @@
-"""Files for a crash: blocks that say which file, offset and generation they are of, and what is found of them afterwards."""
+"""Files of the crash test: blocks stamped with file, offset and generation, and their comparison after the recovery."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BODY = _WHERE.size + _CHECKSUM.size
 
 
 class Wrong(str, Enum):
-    """What is wrong with a file, or with the first wrong block of it."""
+    """Defect of a file, or of its first wrong block."""
 
     MISSING = "missing"
     CUT = "cut"
@@ -38,7 +38,7 @@ class Wrong(str, Enum):
 
 
 def stamped(origin: bytes, number: int, offset: int, generation: int) -> bytes:
-    """Return a block; what follows its stamp can't be compressed, and hangs on all of the stamp."""
+    """Return a stamped block; its body is incompressible and derived from the whole stamp."""
     where = _WHERE.pack(origin, number, offset, generation)
     body = shake_128(where).digest(BLOCK_BYTES - _BODY)
     return where + _CHECKSUM.pack(crc32(body, crc32(where))) + body
@@ -70,7 +70,7 @@ _REWRITES_EVERY = 8
 
 
 def acts_of(workload: Workload, thread: int) -> Iterator[Act]:
-    """Yield what a writer does, in order; it is known beforehand, so that a count of syncs says which files they were of.
+    """Yield a writer's acts in order. The order is fixed, so that a count of syncs identifies the synced files.
 
     Every other file is synced; after every eighth the first of these, synced before, is overwritten and synced again.
     """
@@ -112,9 +112,9 @@ def write_acts(means: Means, origin: bytes, directory_fd: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Struck:
-    """A load that was struck: what tells its blocks from others', and its writers' counters.
+    """A load that was shut down: the origin of its blocks, and its writers' counters.
 
-    What counts is what they had counted right before the strike. Later syncs prove nothing: a shutdown unpins the inodes
+    Only syncs counted right before the shutdown are proof. Later ones are not: a shutdown unpins the inodes
     of xfs, and an fsync that waits returns without an error and without a written log (measured: one file in 8 strikes;
     fs/xfs/xfs_file.c, xfs_fsync_flush_log); below dm-flakey all later ones succeed. After a power cut nobody is told so.
     """
@@ -124,12 +124,12 @@ class Struck:
     workload: Workload
     before: tuple[ThreadCounters, ...]
     ends: tuple[ThreadCounters, ...]
-    """When the writers had ended: what they may have begun."""
+    """At the end of the writers: bounds what they may have started."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was found after a recovery: counts of files, and each synced file that was lost, with the reason."""
+    """Counts of files after a recovery, and each lost synced file with its defect."""
 
     synced: int = 0
     lost: tuple[tuple[str, Wrong], ...] = ()
@@ -150,7 +150,7 @@ class Found:
 
     @property
     def words(self) -> str:
-        """All of it, in a sentence."""
+        """The counts as text."""
         by_kind = Counter(why.value for _, why in self.lost)
         first = f", the first: {self.lost[0][0]}" if self.lost else ""
         kinds = ", ".join(f"{count} {kind}" for kind, count in by_kind.most_common())
@@ -160,7 +160,7 @@ class Found:
 
 
 def find(struck: Struck, tree_fd: int, stop: Callable[[], bool]) -> Found:
-    """Compare all files of a struck load with what its writers did; stop is asked before each, and ends it with what is known."""
+    """Compare all files of a load with what its writers did; stop is polled before each file, and ends it early."""
     found, load = Found(), struck.workload
     name_of = namer(load.directories, threads=load.threads)
     for thread, (before, end) in enumerate(zip(struck.before, struck.ends, strict=True)):
@@ -189,7 +189,7 @@ def find(struck: Struck, tree_fd: int, stop: Callable[[], bool]) -> Found:
 
 
 def _compared(struck: Struck, tree_fd: int, name: str, number: int, generations: Sequence[int]) -> Wrong | None:
-    """Return what is first wrong with a file whose blocks may be of these generations; None where nothing is."""
+    """Return the first defect of a file whose blocks may be of these generations; None if it has none."""
     size = struck.workload.file_size_bytes
     try:
         with opened(name, READ_FLAGS, dir_fd=tree_fd) as fd:

@@ -1,4 +1,4 @@
-"""Equalise: the state of a device from which every cell starts, right after the gate."""
+"""Equalise step: brings the device to the same state before every cell, right after the gate."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SLOWER = 1.5
 
 
 def equalise(work: CellWork, step: Step) -> StepResult:
-    """Discard, zero or fill the device; on flash wait until it has done with a discard."""
+    """Discard, zero or fill the device; on flash wait until it has settled after a discard."""
     path = step.device or work.cell.target
     (argv,) = step.commands
     file = next(target.backing_file for target in work.run.request.targets if target.path == path)
@@ -47,7 +47,7 @@ def equalise(work: CellWork, step: Step) -> StepResult:
 
 
 def runs_of(path: str) -> tuple[tuple[int, int], ...]:
-    """Return where a file lies: place and length of each contiguous run, in file order; empty if its filesystem has no FIEMAP."""
+    """Return a file's physical extents as (offset, length), merged, in file order; empty if its filesystem has no FIEMAP."""
     runs: list[tuple[int, int]] = []
     end_of_file = 0
     with opened(path) as fd:
@@ -67,7 +67,7 @@ def runs_of(path: str) -> tuple[tuple[int, int], ...]:
 
 
 def settle(work: CellWork, path: str, before_s: float) -> None:
-    """Wait until a discarded device reads nearly as fast as before: until then it collects garbage."""
+    """Wait until a discarded device reads nearly as fast as before: its garbage collection slows it."""
     begun_s = time.monotonic()
     while (now_s := read_p99_s(work, path)) > _SLOWER * before_s:
         waited_s = time.monotonic() - begun_s
@@ -82,7 +82,7 @@ def settle(work: CellWork, path: str, before_s: float) -> None:
 
 
 def read_p99_s(work: CellWork, path: str) -> float:
-    """Return within which time 99 % of direct reads of 4 KiB at random places end, in the next three seconds."""
+    """Return the p99 of random direct reads of 4 KiB over the next three seconds, in seconds."""
     times = []
     try:
         with opened(path, os.O_RDONLY | os.O_DIRECT) as device:

@@ -1,4 +1,4 @@
-"""Steps of a pilot: loads that last about a second, from which the sizes of all cells follow."""
+"""Steps of a pilot: loads of about a second, from whose figures all cells get their sizes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _run(work: CellWork, step: Step, workload: Workload) -> StepResult:
 
 
 def _remove(work: CellWork, number: int) -> None:
-    """Remove the files of the last try: what is left free is what the next one's bounds were made for."""
+    """Remove the files of the last try: bounds assume an empty filesystem."""
     made = work.made.pop(number, None)
     if made is None:
         return

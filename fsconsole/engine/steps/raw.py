@@ -1,4 +1,4 @@
-"""Steps of raw rows: the pilot that chooses a depth, direct streams straight on the device, the read test."""
+"""Steps of raw rows: the pilot that chooses a depth, direct streams on the device, the read test."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def readtest(work: CellWork, step: Step) -> StepResult:
 
 
 def _moved(work: CellWork, argv: tuple[str, ...], *, writes: bool) -> StreamReport:
-    """Run a stream, which for a write needs the proof of any wipe."""
+    """Run a stream; a write needs the same proof as a wipe."""
     if not writes:
         return from_line(work.command(argv).out)
     work.run.prover.prove_place(work.cell, work.cell.target)
@@ -95,7 +95,7 @@ def _moved(work: CellWork, argv: tuple[str, ...], *, writes: bool) -> StreamRepo
 
 
 def _chosen(work: CellWork, step: Step) -> tuple[tuple[str, ...], str]:
-    """Return the command of a stream, and where there are several, that of the pilot's depth, with the depth in words."""
+    """Return a stream's command, for the pilot's depth if it has several, and the depth as text."""
     if len(step.commands) == 1:
         return step.commands[0], ""
     depth = _depths(work).get("write" if step.kind is StepKind.RAW_WRITE else "read")

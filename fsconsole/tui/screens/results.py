@@ -150,7 +150,7 @@ class ResultsScreen(ConsoleScreen):
     HELP: ClassVar[str] = """The figures of a run: a row for each variant, a column for each measurement.
 Left and right choose the column that s sorts by; the mark below its head says which way.
 spread is (max - min) / median of the column that is sorted by.
-Below stand, of a run in rounds, the largest differences that its intervals bear, with the figures behind them.
+Below, for a run in rounds: its largest differences, with their figures and 95 % intervals.
 Letters under warn are explained there for the row at the cursor, with what to do about them."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("c", "columns", "Columns", id="results.columns", tooltip="Choose and order columns"),

@@ -218,9 +218,9 @@ def test_a_load_whose_bytes_were_in_memory_is_called_cached(
 
 
 def test_a_load_is_short_by_its_time_with_the_drain_and_says_what_kept_it_so() -> None:
-    work, sizing = Work(), Sizing(SizedBy.FILES, 10.0, is_settled=True, why="the filesystem has no more inodes")
+    work, sizing = Work(), Sizing(SizedBy.FILES, 10.0, is_settled=True, why="it may use at most 60 % of the inodes")
     warnings_load.about_duration(work.as_cell, "load", 10.1, sizing)
     assert work.told == []
     warnings_load.about_duration(work.as_cell, "load", 2.0, sizing)
-    assert work.told == [(WarningKind.SHORT, "'load' took 2.00 s: the filesystem has no more inodes")]
+    assert work.told == [(WarningKind.SHORT, "'load' took 2.00 s: it may use at most 60 % of the inodes")]
     assert work.hints == ["Use a larger device before comparing variants that are close."]

@@ -95,8 +95,8 @@ def test_where_the_room_wins_the_load_says_why() -> None:
     cell = cell_of(LARGE + "[[workload]]\nkind = 'random-read'\ncold = true\n", GIB)
     tried = {0: (256 * MIB, 1.0), 1: (100 * MIB, 1.0)}
     loads, why = resolved(cell, tried, Room(GIB))
-    assert why == ["at most a third of the free space is written, so that delayed allocation goes on",
-                   "it has worked on all of its files by then"]  # fmt: skip
+    assert why == ["it may write at most a third of the free space (delayed allocation)",
+                   "it reached the end of its files"]  # fmt: skip
     assert loads[0].added_bytes <= GIB / 3
     assert loads[1].limit_bytes <= loads[0].added_bytes
 
