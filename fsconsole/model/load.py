@@ -32,8 +32,8 @@ _LARGEST_NS = 2**63 - 1
 
 
 MOST_PROCESSES = 128
-"""Writers that have a process each. Threads of one process wait for the interpreter lock before they read the clock: where there
-are more writers, mean and high percentiles of what they tell are false."""
+"""Writers that have a process each. Threads of one process wait for the interpreter lock before they read the clock, so
+with more writers mean, p95 and p99 are too high."""
 
 
 class Timed(str, Enum):

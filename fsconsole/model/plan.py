@@ -79,7 +79,7 @@ class Step(Wire, frozen=True, omit_defaults=True):
     device: str = ""
     """The one that it wipes, where that is a member of the cell's array; empty: the cell's target."""
     least_s: float = 0.0
-    """Seconds that it takes at least, for the estimate, where that isn't told by what it writes."""
+    """Least seconds, for the estimate, of a step whose time doesn't follow from its bytes."""
 
 
 # A filesystem with one choice of options.
@@ -119,7 +119,7 @@ class Order(str, Enum):
     """In which order the cells run (measurement: drift must favour no variant)."""
 
     ROUNDS = "rounds"
-    """One repeat after the other, each shuffled: a round has every cell once."""
+    """Round by round, each shuffled: a round has every cell once."""
     SHUFFLED = "shuffled"
     AS_LISTED = "as-listed"
 
@@ -237,7 +237,7 @@ class Estimate(Wire, frozen=True):
     elapsed_s: float
     assumed_bytes_per_s: float
     likely_bytes: int = 0
-    """What it comes to at that rate where a pilot sizes loads; 0: as bytes_to_write."""
+    """Likely bytes at that rate if a pilot sizes loads; 0: as bytes_to_write."""
 
 
 class Plan(Wire, frozen=True):

@@ -132,7 +132,7 @@ class Stopwatch:
 
 
 class Syncs:
-    """One thread's syncs of the files that it writes."""
+    """Schedules one thread's syncs of the files that it writes."""
 
     __slots__ = ("_call", "_is_at_end", "_stopwatch", "_unsynced", "_words", "every", "is_each_file", "left")
 
@@ -148,7 +148,7 @@ class Syncs:
         self._unsynced: dict[tuple[int, str], None] = {}
 
     def after(self, writes: int) -> int:
-        """Return after how many writes to a file that takes so many the next sync is due."""
+        """Return after how many writes the next sync is due; writes is the number that the current file takes."""
         return writes if self.is_each_file else self.left
 
     def sync(self, fd: int) -> int:
@@ -160,7 +160,7 @@ class Syncs:
         return time.monotonic_ns()
 
     def wrote(self, directory_fd: int, name: str) -> None:
-        """Keep in mind a file that may have to be synced at the end."""
+        """Remember a file to be synced at the end."""
         if self._is_at_end:
             self._unsynced[directory_fd, name] = None
 
@@ -378,7 +378,7 @@ def create(means: Means) -> Operation:
         fd = os.open(name, flags, FILE_MODE, dir_fd=directory_fd)
         try:
             if not size_bytes and syncs.is_each_file:
-                # There is no write that its sync could follow.
+                # An empty file has no write after which it would be synced.
                 syncs.sync(fd)
             opening.lap(began_ns)
             syncs.wrote(directory_fd, name)
