@@ -84,10 +84,10 @@ def findings_from(family: int, pairs: tuple[Comparison, ...]) -> RunFindings:
     sentences = [_difference(pair) for pair in chosen]
     sentences += [_equality(pair) for pair in _diverse(chosen, same, lambda pair: -_share(pair))]
     rounds = " to ".join(map(str, sorted({min(pair.n for pair in pairs), max(pair.n for pair in pairs)})))
-    what = f"{family} comparisons with {printable(', '.join(dict.fromkeys(pair.baseline for pair in pairs)))}"
-    heading = f"What {rounds} rounds show; 95 % intervals for all {what} together:"
+    baselines = printable(", ".join(dict.fromkeys(pair.baseline for pair in pairs)))
+    heading = f"What {rounds} rounds show; 95 % intervals for all {family} comparisons with {baselines} together:"
     if not sentences:
-        heading = f"{rounds} rounds are too few to decide any of {what}: set more repeats."
+        heading = f"{rounds} rounds decide none of {family} comparisons: set more repeats."
     return RunFindings(heading, tuple(sentences), family, pairs)
 
 

@@ -48,6 +48,11 @@ def render_text(
     """Return the report; no line takes more than the page's cells; standing is the run's status in words."""
     width = max(page.width, LEAST_WIDTH)
     lines = _wrapped((*heading(state, standing), *facts(state)), width)
+    warned = ["", "Warnings"] if grid.warnings else []
+    for warning in worded(grid):
+        warned += warning_lines(warning, width, indent="  ", hint=page.explain)
+    # What comes last is what a terminal still shows: the figures, or, where asked for, what they mean.
+    lines += [] if page.explain else warned
     if grid.rows:
         first, *others = caption_of(grid)
         lines += ["", *table_lines(table_of(grid, columns), width), ""]
@@ -58,11 +63,8 @@ def render_text(
     lines += ["", "Crashes"] if crashes else []
     for said in crashes.values():
         lines += hanging("  ", printable(said.replace(": crash:", ":")), width)
-    warnings = worded(grid)
-    lines += ["", "Warnings"] if warnings else []
-    for warning in warnings:
-        lines += warning_lines(warning, width, indent="  ", hint=page.explain)
     if page.explain:
+        lines += warned
         widest = max(cells_of(metric.column) for metric in columns)
         lines += ["", "Columns"]
         for metric in columns:

@@ -1,12 +1,11 @@
 """Six equal rounds of a real run, of which the fourth is disturbed for real: is it named, and it alone repeated?
 
-python -m tests.bench.disturbed_rounds DIRECTORY nothing|cold|throughout|burner|writer
+python -m tests.bench.disturbed_rounds DIRECTORY nothing|cold|throughout
 
 The load writes 512 MiB through the page cache of ext4 on a scratch device below DIRECTORY. cold: before the fourth
 load 3 GiB are touched and freed until the kernel has reported 1 GiB of them, and what it doesn't report (free blocks below
 2 MiB, and up to a GiB that waits) is held while the load runs, so that it gets what was reported. throughout: the same
-before each load. burner: a process uses a CPU during the fourth
-load; writer: one writes to the device's free blocks at its end. Nothing else is made: counters and clocks are the machine's.
+before each load. Nothing else is made: counters and clocks are the machine's.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from fsconsole.engine import runner
@@ -80,45 +79,23 @@ def disturb(what: str, device: str) -> None:
 
     def disturbed(work, step):
         is_meant = work.cell.index == DISTURBED or what == "throughout"
-        with DISTURBANCES[what](device) if is_meant else nothing(device):
+        with cold_memory() if is_meant and what != "nothing" else nullcontext():
             return load(work, step)
 
     HANDLERS[StepKind.WORKLOAD] = disturbed
 
 
 @contextmanager
-def nothing(_device: str) -> Iterator[None]:
-    yield
-
-
-@contextmanager
-def _beside(argv: list[str], *, is_waited_for: bool = False) -> Iterator[None]:
+def cold_memory() -> Iterator[None]:
+    argv = [sys.executable, "-m", "tests.bench.disturbed_rounds", "memory"]
     child = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert child.stdout
-    if is_waited_for:
-        child.stdout.readline()
+    child.stdout.readline()
     try:
         yield
     finally:
         child.kill()
         child.wait()
-
-
-def cold(_device: str) -> object:
-    return _beside([sys.executable, "-m", "tests.bench.disturbed_rounds", "memory"], is_waited_for=True)
-
-
-def burner(_device: str) -> object:
-    return _beside([sys.executable, "-c", "while True: pass"])
-
-
-def writer(device: str) -> object:
-    script = f"import os\nfd = os.open({device!r}, os.O_WRONLY | os.O_DIRECT)\nimport mmap\nbuffer = mmap.mmap(-1, 1 << 20)\n"
-    script += "while True:\n    os.pwrite(fd, buffer, (2 << 30) - (64 << 20))\n"
-    return _beside([sys.executable, "-c", script])
-
-
-DISTURBANCES = {"nothing": nothing, "cold": cold, "throughout": cold, "burner": burner, "writer": writer}
 
 
 def take_cold_memory() -> None:

@@ -212,7 +212,7 @@ def test_the_demo_prints_a_grid_and_last_what_it_shows_and_takes_its_scratch_dev
     grid = done.stdout.partition("\nvariant ")[2].splitlines()
     assert [name for name in VARIANTS if not any(row.startswith(name) for row in grid)] == []
     assert max(map(len, done.stdout.partition("\n\n")[2].splitlines())) <= 80
-    assert re.match(r"What 5 rounds show; |5 rounds are too few to decide ", done.stdout.split("\n\n")[-1])
+    assert re.match(r"What 5 rounds show; |5 rounds decide none ", done.stdout.split("\n\n")[-1])
     assert os.listdir(directory) == []
     assert loops_under(str(tmp_path)) == []
     wait_until(lambda: processes_with(str(tmp_path)) == [], "its processes end")

@@ -80,7 +80,7 @@ def test_a_foreign_reader_of_the_disk_a_foreign_program_and_another_engine_are_n
     assert [cell.status for cell in state.cells] == [CellStatus.DONE] * 3
     assert named(state, WarningKind.FOREIGN_IO, f"on {os.path.basename(disk)} ") == [1]
     assert named(state, WarningKind.OTHERS_CPU, f"(process {burner})") == [2]
-    assert named(state, WarningKind.ENGINE_BESIDE, f"(process {engine})") == [2]
+    assert named(state, WarningKind.ENGINE_BESIDE, f"(engine process {engine})") == [2]
     assert named(state, WarningKind.FOREIGN_IO, f"sh (process {reader})") in ([1], [])
     assert moved is not None
     steps = [

@@ -181,8 +181,9 @@ mkfs = {{ inode_size = [128, 256, 512, 1024], flex_bg_size = [2, 4, 8, 16, 32] }
 mount = {{ commit = [{COMMITS}], delalloc = ["on", "off"] }}
 {LOAD}"""
 THREADS = f"""schema = 1
-raw = true
 repeats = 10
+[[filesystem]]
+type = "ext4"
 {LOAD}threads = [{", ".join(map(str, range(1, 1001)))}]
 """
 IN_SIGHT = 300
@@ -227,7 +228,7 @@ async def test_of_ten_thousand_variants_and_cells_all_are_listed_and_those_in_si
         await hand.keys("c")
         await hand.sees("Commands of each cell")
         await hand.keys("end")
-        await hand.sees("10000. raw", "threads ", "$ fio --x")
+        await hand.sees("10000. ext4", "threads ", "$ fio --x")
         assert len(hand.pilot.app.screen.query_one("#cells", Choices).rows.rows._texts) < IN_SIGHT
         asked = [words for words in children.asked if words[0] == "plan"]
         assert all("--cell" in words for words in asked)
