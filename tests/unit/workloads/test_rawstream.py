@@ -66,13 +66,15 @@ def test_forked_processes_take_every_place_once() -> None:
     blocks, later = 20_000, time.monotonic_ns() + 10**12
     places = Places(Bounds(blocks, blocks, blocks), 1)
     told, say = os.pipe()
+    pids = []
     for _ in range(4):
-        if os.fork() == 0:
+        pids.append(os.fork())
+        if pids[-1] == 0:
             taken = list(iter(lambda: places.take(later), None))
             os.write(say, struct.pack("qq", len(taken), sum(taken)))
             os._exit(0)
-    for _ in range(4):
-        os.wait()
+    # Not os.wait(): this process may have children of other tests.
+    assert [os.waitpid(pid, 0)[1] for pid in pids] == [0] * 4
     counts, sums = zip(*struct.iter_unpack("qq", os.read(told, 4 * 16)), strict=True)
     os.close(told)
     os.close(say)

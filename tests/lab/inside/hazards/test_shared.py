@@ -41,7 +41,7 @@ def test_a_run_on_a_volume_locks_it_alone_and_leaves_the_one_beside_it_as_it_was
     (cell,) = state_of(folder).cells
     assert cell.status is CellStatus.DONE
     assert [one.reason for one in cell.warnings if one.kind is WarningKind.SHARED_DISK] == [
-        "the target is on a disk shared with /boot: the system's own reads and writes disturb its figures"
+        "the target is on a disk shared with /boot: the system's own I/O affects its figures"
     ]
     assert SEEN.read_text().split() == ["free", "locked"]
     assert digest(BOOT) == before
