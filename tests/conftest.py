@@ -21,6 +21,7 @@ from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+from fsconsole.system.block import renew
 from tests.lab.groups import boot_of, turn_of
 
 LOOP_CONTROL = "/dev/loop-control"
@@ -134,16 +135,17 @@ def loop_device(tmp_path: Path) -> Iterator[MakeLoopDevice]:
             sector_bytes: int = 512,
         ) -> str:
             backing_file = _backing_file(tmp_path, size_bytes, allocate=allocate)
-            device = run(
+            attach = (
                 "losetup", "--find", "--show", f"--sector-size={sector_bytes}",
                 *(["--read-only"] if read_only else []), str(backing_file),
-            ).strip()  # fmt: skip
+            )  # fmt: skip
+            device = run(*attach).strip()
+            if Path(f"/sys/block/{os.path.basename(device)}/queue/discard_max_bytes").read_text() == "0\n":
+                # A scratch device had the number before, and nobody detached it by our code.
+                run("losetup", "--detach", device)
+                renew(device)
+                device = run(*attach).strip()
             stack.callback(_give_back, device, str(backing_file))
-            # A number keeps the limit of a scratch device that had it before and that nobody detached by our code.
-            queue = Path(f"/sys/block/{os.path.basename(device)}/queue")
-            most, granularity = (int((queue / f"discard_{n}").read_text()) for n in ("max_hw_bytes", "granularity"))
-            if granularity:
-                (queue / "discard_max_bytes").write_text(str(most - most % granularity))
             # Refused where the filesystem below has no direct I/O (tmpfs before 6.6).
             subprocess.run(["losetup", "--direct-io=on", device], check=False, capture_output=True)
             return device

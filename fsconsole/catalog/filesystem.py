@@ -220,9 +220,9 @@ class CommandTemplates(Wire, frozen=True, eq=False):
     """Gives the new filesystem the run's UUID, where mkfs itself can't; empty where it can."""
     tune: tuple[str, ...] = ()
     recover: tuple[str, ...] = ()
-    """What replays the journal of the unmounted device, where that is another program than the mount."""
+    """Command that replays the journal of the unmounted device (e2fsck -p); empty: mounting replays it."""
     repair: tuple[str, ...] = ()
-    """What an administrator runs where that gives up (exit code 4, man 8 fsck)."""
+    """Command for the administrator if recover leaves errors (exit code 4, man 8 fsck)."""
     check: tuple[str, ...] = ()
     """The forced full check of the unmounted device; empty where none exists (Filesystem.check_note)."""
 
@@ -255,7 +255,7 @@ class Filesystem(Wire, frozen=True, eq=False):
     no_shutdown: str = ""
     """Why a shutdown (FS_IOC_SHUTDOWN) shows nothing of a power loss on it; empty: it does."""
     mount_replays: bool = True
-    """Whether its mount recovers it after a power loss; else only the recover command does."""
+    """True: mounting recovers the filesystem after a power loss. False: only the recover command does."""
     look_words: str = ""
     """Mount options beside ro with which nothing is replayed, to look at what is on it."""
     since: str = ""

@@ -84,7 +84,9 @@ def about_cache(work: CellWork, workload: Workload, window: LoadWindow) -> None:
             f"'{workload.name}': {amounts} were still dirty when the last writer was done",
             "The write column shows the speed of memory: write more (file_size, files), or set a smaller dirty_bytes.",
         )
-    cached_bytes = result.read_bytes - window.device_read_bytes
+    # Where reads of the device are not counted (queue/iostats is 0), nothing tells.
+    device_read_bytes = result.read_bytes if window.device_read_bytes is None else window.device_read_bytes
+    cached_bytes = result.read_bytes - device_read_bytes
     if cached_bytes > MEMORY_SHARE * result.read_bytes:
         amounts = f"{format_bytes(cached_bytes)} of {format_bytes(result.read_bytes)} read"
         work.warn(

@@ -125,8 +125,8 @@ class LoadWindow:
     """Right after the last writer's end."""
     dirty_bytes: int
     """The load's data, dirty or in writeback right after the last writer's end."""
-    device_read_bytes: int
-    """Bytes that the target read during the load."""
+    device_read_bytes: int | None
+    """Bytes that the target read during the load; None where the kernel doesn't count them."""
     processes: Processes
     """All processes of the machine, right before begin."""
     traffic: TrafficWindow

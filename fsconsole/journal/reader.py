@@ -211,7 +211,7 @@ def _read_fault(error: sqlite3.Error, path: str) -> Exception:
 
 
 def check_version(connection: sqlite3.Connection, path: str) -> None:
-    """Let an open journal of this version pass. Raises JournalNewer, JournalOlder, JournalUnusable, sqlite3.Error."""
+    """Raise JournalNewer, JournalOlder or JournalUnusable if an open journal has another version; sqlite3.Error too."""
     ((application,), (version,)) = (
         connection.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")
     )

@@ -76,7 +76,7 @@ class WorkloadAnswer(Wire, frozen=True):
     settings: dict[str, str] = msgspec.field(name="with")
     total_bytes: int | None
     sizing: Sizing | None
-    """How a pilot sizes it, what is said of its size being the most until then; null where the plan does."""
+    """Size auto: load_time and limits of the pilot; until it has run, sizes are upper limits. Null: fixed by the plan."""
 
 
 class CellAnswer(Wire, frozen=True):

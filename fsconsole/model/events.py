@@ -238,7 +238,7 @@ class Settled(Wire, frozen=True):
 
 
 class PilotFinished(InCell, frozen=True):
-    """What a pilot on a cell has chosen for all cells of the same loads; durable, and kept by resume."""
+    """Sizes or depths that a pilot chose for all cells with the same loads; durable, and kept by resume."""
 
     settled: tuple[Settled, ...]
     measurements: tuple[Measurement, ...] = ()

@@ -231,7 +231,7 @@ class Cell(Wire, frozen=True, omit_defaults=True):
 
 
 class Estimate(Wire, frozen=True):
-    """What a plan will cost: the most bytes written to targets, seconds, and the rates assumed for them."""
+    """Cost of a plan: upper limit of bytes written to targets, seconds, and the assumed rate."""
 
     bytes_to_write: int
     elapsed_s: float

@@ -100,7 +100,7 @@ class CachedLoad:
 
     @property
     def is_exposed(self) -> bool:
-        """Whether enough memory was reported to double the load's CPU time."""
+        """True if the hypervisor took back so much memory that the load's CPU time may double."""
         return self.reported_bytes is not None and (
             self.reported_bytes >= LEAST_COLD * self.moved_bytes >= LEAST_COLD * _LEAST_MOVED_BYTES
         )

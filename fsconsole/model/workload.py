@@ -159,7 +159,7 @@ class Workload(Wire, frozen=True):
 
     @property
     def is_open(self) -> bool:
-        """Whether a pilot has still to choose its size."""
+        """True until a pilot has chosen the size."""
         return self.sizing is not None and not self.sizing.is_settled
 
     @property
@@ -213,7 +213,7 @@ class Workload(Wire, frozen=True):
 
     @property
     def syncs(self) -> bool:
-        """Whether it syncs files itself, before its drain."""
+        """True if the load calls fsync or fdatasync itself, before the drain."""
         return self.sync_at is not SyncAt.WRITES or self.fsync_every > 0
 
     @property

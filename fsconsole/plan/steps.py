@@ -335,7 +335,7 @@ def _flakey(cell: Cell, target: TargetSpec) -> tuple[tuple[Argv, ...], tuple[Arg
     name, table = crash_name(cell.uuid), f"0 {target.size_bytes // SECTOR_BYTES} flakey {target.path} 0"
     create = ("dmsetup", "create", name, "--uuid", name, "--table", f"{table} 3600 0")
     drop = ("dmsetup", "load", name, "--table", f"{table} 0 3600 1 drop_writes")
-    # Where udevd doesn't run, nobody else makes its node.
+    # Without udevd dmsetup create makes no node in /dev/mapper.
     return (create, ("dmsetup", "mknodes", name)), (
         ("dmsetup", "suspend", "--nolockfs", name),
         drop,

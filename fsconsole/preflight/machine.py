@@ -165,9 +165,9 @@ class MachineFacts:
     array_levels: tuple[str, ...] = ()
     """What the kernel, or a module of it, makes arrays of."""
     page_reporting: bool = False
-    """Whether a hypervisor takes free memory back."""
+    """True if the hypervisor takes free memory back (free page reporting)."""
     counts_reported: bool = False
-    """Whether the kernel counts what it reported."""
+    """True if the kernel counts the reported memory."""
 
 
 def registered_filesystems() -> frozenset[str]:

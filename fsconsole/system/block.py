@@ -270,7 +270,7 @@ def forbid_discard(device_path: str) -> None:
 def renew(device_path: str) -> None:
     """Give a detached loop device its discard back. Raises OSError: EBUSY while it is in use.
 
-    The limit outlasts a detach, and Linux 6.18 refuses any other value once it is 0: the device is made anew.
+    discard_max_bytes stays 0 after a detach, and Linux 6.18 accepts no other value then: remove and add the device number.
     """
     if read_int_or(_discard_limit(device_path), 1) == 0:
         number = int(device_path.removeprefix("/dev/loop"))

@@ -166,7 +166,7 @@ def _matching_descriptors(pid: int, target_of: _TargetOf) -> Iterator[OpenDescri
 
 
 _BROKEN = (errno.EIO, errno.ESHUTDOWN, errno.ENOTCONN, errno.ESTALE)
-"""What stat says on a filesystem that has shut itself down (xfs, after an I/O error), or whose server is gone."""
+"""Errors of stat on a filesystem that shut itself down (xfs after an I/O error), or that lost its server."""
 
 
 def _mount_id(pid: int, descriptor: str) -> int:

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from fsconsole.model.sample import DeviceRates, Role
-from fsconsole.system.files import KeptFile, read_text, read_text_or
+from fsconsole.system.files import KeptFile, read_text_or
 from fsconsole.system.mounts import read_mounts
 from fsconsole.telemetry.rates import (
     INT_WIDTH,
@@ -58,12 +58,6 @@ class Watched:
     name: str
     role: Role = Role.TARGET
     above: str = ""
-
-
-def bytes_read(path: str) -> int:
-    """Return the bytes that a block device has read since it is there. Raises OSError, Unreadable."""
-    name = os.path.basename(os.path.realpath(path))
-    return parse_stat(read_text(f"{SYS}/class/block/{name}/stat")).sectors_read * SECTOR_BYTES
 
 
 def parse_stat(text: str) -> DeviceCounters:

@@ -200,6 +200,11 @@ class TrafficWindow:
         """Read the counters for the last time: the window ends here."""
         self._after = read_counted(self._names, self._sys)
 
+    def bytes_read_so_far(self) -> int | None:
+        """Return what the target has read until now; None where it is not counted. The window stays open."""
+        found = traffic(self._before, read_counted((self._target,), self._sys), self._target)
+        return None if found is None else found.read_bytes
+
     def following(self) -> TrafficWindow:
         """Return a window that starts where this one was closed."""
         window = copy(self)

@@ -22,7 +22,6 @@ from fsconsole.model.workload import Workload
 from fsconsole.plan.steps import TREE
 from fsconsole.system.block import syncfs
 from fsconsole.system.processes import is_running
-from fsconsole.telemetry.block import bytes_read
 from fsconsole.telemetry.machine import cpu_snapshot, read_writeback
 from fsconsole.telemetry.others import read_processes
 from fsconsole.telemetry.traffic import TrafficWindow
@@ -223,7 +222,7 @@ def _drive(work: CellWork, handle: BuiltInLoad) -> LoadWindow:
         handle.wait_ready()
         work.run.sampler.gauges.watch_load(handle.page)
         work.run.sampler.reset_peak_dirty()
-        dirty_bytes, read_bytes = read_writeback().pending_bytes, bytes_read(work.cell.target)
+        dirty_bytes = read_writeback().pending_bytes
         processes, traffic = read_processes(), TrafficWindow(os.path.basename(os.path.realpath(work.cell.target)))
         begin = clock_and_cpu()
         handle.go()
@@ -239,7 +238,7 @@ def _drive(work: CellWork, handle: BuiltInLoad) -> LoadWindow:
     # What a load that syncs leaves is others'.
     dirty_bytes += QUIET_BYTES if handle.workload.syncs else 0
     dirty_bytes = max(0, read_writeback().pending_bytes - dirty_bytes)
-    read_bytes = bytes_read(work.cell.target) - read_bytes
+    read_bytes = traffic.bytes_read_so_far()
     peak = Measurement(Metric.PEAK_DIRTY, work.run.sampler.peak_dirty_bytes())
     # Stalls are those of writers.
     stalls = work.run.sampler.stall_measurements() if result.written_bytes else ()

@@ -204,15 +204,18 @@ def test_lazy_initialisation_is_waited_for_ten_minutes_and_told(monkeypatch, bus
         (a_load(WorkloadKind.READ), 0.0, 1.1, ""),
         # Of a load that writes nothing, what is dirty is others'.
         (a_load(WorkloadKind.READ), 0.98, 0.92, ""),
+        # Nobody has counted what the device read.
+        (a_load(WorkloadKind.READ), 0.0, None, ""),
     ],
 )
 def test_a_load_whose_bytes_were_in_memory_is_called_cached(
-    workload: Workload, dirty: float, device_read: float, told: str
+    workload: Workload, dirty: float, device_read: float | None, told: str
 ) -> None:
     size, work = 1000 * 2**10, Work()
     read = size if workload.reads else 0
     result = LoadResult((), size - read, 1, 10**9, 2 * 10**9, 12 * 10**9, 1.0, 0.0, True, read_bytes=read)
-    window = SimpleNamespace(result=result, dirty_bytes=int(dirty * size), device_read_bytes=int(device_read * size))
+    device_read_bytes = None if device_read is None else int(device_read * size)
+    window = SimpleNamespace(result=result, dirty_bytes=int(dirty * size), device_read_bytes=device_read_bytes)
     warnings_load.about_cache(work.as_cell, workload, cast("LoadWindow", window))
     assert work.told == ([(WarningKind.CACHED, told)] if told else [])
 
