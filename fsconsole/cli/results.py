@@ -13,7 +13,7 @@ from fsconsole.cli.app import RunsDir
 from fsconsole.errors import Misused
 from fsconsole.journal.folder import LATEST
 from fsconsole.model import DEFAULT_RUNS_DIR
-from fsconsole.model.metrics import Metric
+from fsconsole.model.metrics import Metric, column_named
 
 if TYPE_CHECKING:
     from fsconsole.journal.folder import RunFolder
@@ -99,7 +99,7 @@ def report(
     from fsconsole.client.runs import look
     from fsconsole.plan.publications import find_publication
     from fsconsole.results.csv import cells_csv, summary_csv
-    from fsconsole.results.grid import build_grid, column_named, columns_for, columns_named
+    from fsconsole.results.grid import build_grid, columns_for, columns_named
     from fsconsole.results.json import render_json
     from fsconsole.results.markdown import render_markdown
     from fsconsole.results.text import ReportPage, render_text

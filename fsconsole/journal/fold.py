@@ -19,6 +19,7 @@ from fsconsole.model.events import (
     DeviceLeft,
     FeatureSeen,
     InCell,
+    LookTaken,
     PilotFinished,
     RequestRenewed,
     RoundRepeated,
@@ -36,7 +37,15 @@ from fsconsole.model.events import (
 )
 from fsconsole.model.plan import Cell
 from fsconsole.model.run import RunRequest
-from fsconsole.model.state import CellState, CellStatus, HeldSetting, RunState, RunStatus, StepState
+from fsconsole.model.state import (
+    OPEN_STATUSES,
+    CellState,
+    CellStatus,
+    HeldSetting,
+    RunState,
+    RunStatus,
+    StepState,
+)
 from fsconsole.model.workload import Workload
 
 
@@ -131,6 +140,8 @@ class _Draft:
                 self._run = replace(self._run, pilots=pilots, request=settled(self._run.request, pilot))
             case RoundRepeated() as repeated:
                 self._append(repeated)
+            case LookTaken() as look:
+                self._look(look)
             case ControlRequested(verb=verb):
                 status = _AFTER.get((self._run.status, verb), self._run.status)
                 self._run = replace(self._run, status=status)
@@ -146,6 +157,14 @@ class _Draft:
         cells = (*self._run.cells, *map(_unbegun, repeated.cells))
         told = (*self._run.repeated, repeated)
         self._run = replace(self._run, request=replace(request, plan=plan), cells=cells, repeated=told)
+
+    def _look(self, look: LookTaken) -> None:
+        """Note a look; one that has decided skips what is open, all at once: no kill can leave a part of it."""
+        self._run = replace(self._run, looks=(*self._run.looks, look))
+        for index in range(len(self._run.cells)) if look.decided else ():
+            cell = self._cells.get(index, self._run.cells[index])
+            if cell.status in OPEN_STATUSES:
+                self._cells[index] = replace(cell, status=CellStatus.SKIPPED, reason=look.words)
 
     def _cell(self, index: int) -> CellState | None:
         if not 0 <= index < len(self._run.cells):

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from fsconsole.journal.events import Cursor
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.reader import JournalReader
-from fsconsole.model.events import DeviceLeft, RequestRenewed, RoundRepeated
+from fsconsole.model.events import DeviceLeft, LookTaken, RequestRenewed, RoundRepeated
 from fsconsole.model.run import RunRequest
 from fsconsole.model.wire import encode
 from fsconsole.system.files import opened, read_text_or
@@ -24,7 +24,7 @@ KEY_PATH = "/var/lib/fsconsole/seal.key"
 _KEY_BYTES = 32
 _FOREIGN = "its journal was not sealed by this machine"
 _EDITED = "its journal was changed after it was sealed"
-Sealed = DeviceLeft | RequestRenewed | RoundRepeated
+Sealed = DeviceLeft | RequestRenewed | RoundRepeated | LookTaken
 
 
 class Seals:
@@ -54,7 +54,7 @@ def check_seals(folder: RunFolder) -> tuple[Seals, str]:
     last = reader.request_seal()
     why = "" if _is_same(last, _digest(key, "", encode(reader.request()))) else _FOREIGN
     for event in reader.read_since(Cursor(), max_samples=0).observations:
-        if not isinstance(event, (DeviceLeft, RequestRenewed, RoundRepeated)):
+        if not isinstance(event, (DeviceLeft, RequestRenewed, RoundRepeated, LookTaken)):
             continue
         if isinstance(event, RequestRenewed) and _is_same(event.seal, _seal(key, "", event)):
             why = ""

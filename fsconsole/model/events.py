@@ -218,6 +218,24 @@ class RoundRepeated(Wire, frozen=True):
     seal: str = ""
 
 
+class LookTaken(Wire, frozen=True):
+    """`repeats = "auto"` has looked at the verdicts; durable, and never taken again. Decided: all open cells are skipped."""
+
+    attempt: int
+    round: int
+    """All rounds up to this one were over, their repetitions too."""
+    decided: bool
+    """Whether every planned pair of every block had a verdict other than undecided."""
+    cells: int
+    """Cells that the run had by then: a repeated round with lower indexes ran before the look."""
+    seal: str = ""
+
+    @property
+    def words(self) -> str:
+        """Why the cells after it are skipped."""
+        return f"decided after round {self.round}"
+
+
 class DeviceLeft(InCell, frozen=True):
     """A cell left a device of its own, counted from 0, unmounted and flushed; what differs later is somebody else's."""
 
@@ -296,6 +314,7 @@ Observation = (
     | SettingSeen
     | SettingReturned
     | RoundRepeated
+    | LookTaken
     | DeviceLeft
     | PilotFinished
     | WarningRaised

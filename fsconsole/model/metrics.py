@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 from enum import Enum
 
+from fsconsole.errors.runs import UnknownColumn
 from fsconsole.model.load import SYNCS, Timed
 
 
@@ -209,3 +211,29 @@ OF_DEVICE = frozenset({
 })  # fmt: skip
 """I/O of the target in a step."""
 PILOTS = tuple(Metric(name) for name, *_ in _PILOTS)
+
+
+def column_named(name: str) -> Metric:
+    """Return the metric of a column's head ("extents/file") or stored name ("extents_mean").
+
+    Case, spaces, dashes and underscores don't matter. Raises UnknownColumn with the nearest names.
+    """
+    metric = _NAMES.get(_plain(name))
+    if metric is None:
+        raise UnknownColumn(name=name, nearest=nearest_columns(name))
+    return metric
+
+
+def nearest_columns(name: str) -> str:
+    """Return column heads, those most like name first; some usual ones where none is like it."""
+    close = difflib.get_close_matches(_plain(name)[:100], _NAMES, n=_NEAREST_SHOWN, cutoff=0.4)
+    return ", ".join(dict.fromkeys(metric.column for metric in ([_NAMES[match] for match in close] or _USUAL)))
+
+
+def _plain(name: str) -> str:
+    return name.strip().casefold().replace("_", " ").replace("-", " ")
+
+
+_NAMES = {_plain(metric.value): metric for metric in Metric} | {_plain(metric.column): metric for metric in Metric}
+_USUAL = (Metric.WRITE, Metric.DURABLE, Metric.CPU, Metric.READ, Metric.OPS_PER_S, Metric.FSYNC_P99)
+_NEAREST_SHOWN = 6

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
+from fsconsole.model.metrics import Metric
+from fsconsole.model.verdicts import DEFAULT_SAME
 from fsconsole.model.wire import Wire
 from fsconsole.model.workload import Workload
 from fsconsole.units import format_bytes_exact
@@ -103,6 +105,8 @@ class Variant(Wire, frozen=True):
     hidden_words: tuple[str, ...] | None = None
     """Words whose effect nothing that is read back would show: where these differ, or aren't known (None, as in
     older journals), variants are never called equal."""
+    is_control: bool = False
+    """True for the baseline's second row, under a name of its own, which shows the noise of this machine."""
 
     @property
     def is_lazy(self) -> bool:
@@ -256,6 +260,12 @@ class Plan(Wire, frozen=True):
     """Label of the first variant that is no raw row: its pilot sizes the loads. Empty in older journals."""
     notes: tuple[str, ...] = ()
     """What the plan left out or could not do, and why, in sentences: dropped combinations, duplicates."""
+    same: float = DEFAULT_SAME
+    """Share of the baseline's figure within which a difference is called the same."""
+    primary: Metric | None = None
+    """The column that verdicts are on; None, or where a block lacks it: as the block's load suggests."""
+    is_auto: bool = False
+    """True if the run may end early, after the round of a look (model.statistics.LOOKS); repeats is the most."""
 
 
 # An array in words, the same wherever a cell is named: "raid5 64KiB, 4 members, assume-clean".

@@ -10,6 +10,7 @@ from fsconsole.model.events import (
     CommandFinished,
     DeviceLeft,
     FeatureSeen,
+    LookTaken,
     Outcome,
     PilotFinished,
     RoundRepeated,
@@ -116,6 +117,8 @@ class RunState:
     """In the order in which they were taken; a living engine still holds them, a dead one has left them."""
     pilots: tuple[PilotFinished, ...] = ()
     repeated: tuple[RoundRepeated, ...] = ()
+    looks: tuple[LookTaken, ...] = ()
+    """Of `repeats = "auto"`; its verdicts are those of the last one."""
     warnings: tuple[WarningRaised, ...] = ()
     outcome: Outcome | None = None
     reason: str = ""

@@ -208,12 +208,15 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
         source=plan_file.source,
         seed=plan_file.seed,
         order=plan_file.order,
-        repeats=max(1, plan_file.repeats),
+        repeats=plan_file.repeats,
         targets=tuple(target.path for target in targets),
         cells=tuple(cells),
         estimate=estimate(cells, sizes, catalog, speed),
         baseline=next((row.variant.label for row in rows.rows if not row.variant.is_raw), ""),
         notes=rows.notes + _notes(plan_file, targets, sites, room) + _crash_notes(cells, catalog),
+        same=plan_file.same,
+        primary=plan_file.primary,
+        is_auto=plan_file.is_auto,
     )
 
 
@@ -262,8 +265,8 @@ def _ordered_cells(
     A raw row stands for all numbers of threads: it moves what the choice with the most bytes writes.
     """
     settings, largest = setting_choices(plan_file), max(choices, key=written_bytes)
-    repeats = max(1, plan_file.repeats)
-    _require_few(plan_file, "(all axes)", len(sites) * len(settings) * len(choices) * len(rows) * repeats)
+    _require_few(plan_file, "(all axes)", len(sites) * len(settings) * len(choices) * len(rows) * plan_file.repeats)
+    repeats = range(1, plan_file.repeats + 1)
     cells = [
         (
             Cell(
@@ -283,7 +286,7 @@ def _ordered_cells(
             ),
             site,
         )
-        for site, setting, workloads, row, repeat in product(sites, settings, choices, rows, range(1, repeats + 1))
+        for site, setting, workloads, row, repeat in product(sites, settings, choices, rows, repeats)
         if not row.variant.is_raw or workloads is largest
     ]
     if plan_file.order is not Order.AS_LISTED:
@@ -295,7 +298,7 @@ def _ordered_cells(
 
 def _reasons(cell: Cell, site: Site, plan_file: PlanFile, filesystem: Filesystem | None) -> Iterator[str]:
     """Yield why a cell can't run: what this version doesn't run is never dropped silently."""
-    if plan_file.repeats == planfile.AUTO_REPEATS:
+    if plan_file.is_auto:
         yield 'repeats = "auto" is not run by this version; give a number'
     for kind in dict.fromkeys(load.kind.value for load in cell.workloads if load.kind not in BUILT_IN):
         yield f"workloads of kind {kind} are not run by this version"

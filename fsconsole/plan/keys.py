@@ -15,8 +15,11 @@ from typing import Any
 
 from fsconsole import units
 from fsconsole.catalog.tables import LONGEST_TEXT, Table, nearest_words, shown
+from fsconsole.errors.runs import UnknownColumn
 from fsconsole.errors.targets import BadQuantity
+from fsconsole.model.metrics import Metric, column_named
 from fsconsole.model.plan import DeleteWith, Equalise, Order
+from fsconsole.model.verdicts import DEFAULT_SAME
 from fsconsole.model.workload import (
     OPERATIONS,
     DataKind,
@@ -225,6 +228,26 @@ def _member(of: type[Enum]) -> Kind:
     return _choice([str(member.value) for member in of], of, lambda member: member.value)
 
 
+def _column(table: Table, name: str, value: object) -> Metric | None:
+    """Return a column by its name; None for an empty one."""
+    text = table.as_text(name, value, wanted="a column's name in quotes")
+    try:
+        return column_named(text) if text.strip() else None
+    except UnknownColumn as error:
+        raise table.bad(name, "there is no such column", f"one of {error.nearest}") from error
+
+
+def _share(table: Table, name: str, _value: object) -> float:
+    if 0 < (percent := table.number(name)) <= 100:
+        return percent / 100
+    raise table.bad(name, "out of bounds", "per cent above 0 and at most 100, such as 10")
+
+
+def _percent_toml(share: float) -> object:
+    percent = round(100 * share, 6)
+    return int(percent) if percent.is_integer() else percent
+
+
 _SCHEDULER = re.compile(r"[a-z][a-z0-9_-]{0,30}")
 
 
@@ -315,10 +338,17 @@ _MOVING = frozenset(OPERATIONS) - {WorkloadKind.STAT, WorkloadKind.DELETE} | _MI
 
 RUN = (
     Key("title", _text(MAX_NAME_CHARACTERS), "The name of the run in lists and grids.", ""),
-    Key("repeats", _choice(("auto",), lambda said: AUTO_REPEATS if said == "auto" else said,
-                           lambda count: "auto" if count == AUTO_REPEATS else count,
+    Key("repeats", _choice(("auto",), lambda said: AUTO_REPEATS if said == "auto" else (said, False),
+                           lambda pair: "auto" if pair[1] else pair[0],
                            ("a number from 1 to 1000", 1, MAX_REPEATS)),
-        "How often each combination is run; the grid has median and spread, so 3 or more show how far figures scatter.", 1),
+        "Rounds: how often each combination is run. 3 or more give verdicts. auto: 12, and the run ends after round 5 or 8 if every "
+        "verdict is decided by then.", (1, False), ("repeats", "is_auto")),
+    Key("primary", Kind("a column of `fsconsole results --help`", _column, lambda metric: metric.column if metric else ""),
+        "The column that verdicts are on. Default, and where a block lacks it: durable, read or ops/s by the kind of load; check, "
+        "durable delete or mkfs for a filesystem's life.", None),
+    Key("same", Kind("per cent, above 0 and at most 100", _share, _percent_toml, number_of),
+        "A difference that certainly lies within so many per cent of the baseline is called the same.", DEFAULT_SAME),
+    Key("control", FLAG, "Runs the baseline twice, as two rows: any difference between them is noise of this machine.", default=False),
     Key("order", _member(Order), "Order of the cells: rounds, each with every cell once, shuffled by `seed` so that drift favours "
         "no variant; shuffled over all rounds; or as listed. Only with rounds a disturbed round is repeated.", Order.ROUNDS),
     Key("seed", _number(0, MAX_SEED), "Same seed: same order, sizes and draws.", DEFAULT_SEED),
@@ -497,13 +527,18 @@ def read_keys(table: Table, keys: Sequence[Key]) -> dict[str, Any]:
     return found
 
 
+def value_of(carrier: object, key: Key) -> Any:
+    """Return the value of a key: of its one attribute, or a tuple of several."""
+    values = tuple(getattr(carrier, name) for name in key.attributes)
+    return values if len(values) > 1 else values[0]
+
+
 def toml_of(carrier: object, keys: Sequence[Key]) -> dict[str, object]:
     """Return a table as a plan file has it; what is empty, zero or false by default is left out."""
     table: dict[str, object] = {}
     for key in keys:
-        values = tuple(getattr(carrier, name) for name in key.attributes)
-        value = values if len(values) > 1 else values[0]
-        if value != key.default or any(values):
+        value = value_of(carrier, key)
+        if value != key.default or (any(value) if len(key.attributes) > 1 else value):
             table[key.name] = key.kind.toml(value)
     return table
 

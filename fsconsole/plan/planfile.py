@@ -7,14 +7,17 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
+from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import After, Equalise, Order
+from fsconsole.model.statistics import LOOKS
+from fsconsole.model.verdicts import DEFAULT_SAME
 from fsconsole.model.workload import Workload
 
 MAX_CELLS = 10_000
 
 SCHEMA = 1
-AUTO_REPEATS = 0
-"""PlanFile.repeats where the plan says "auto"."""
+AUTO_REPEATS = (LOOKS[-1], True)
+"""PlanFile.repeats and is_auto where the plan says "auto"."""
 DEFAULT_SEED = 1
 """Where a plan names no seed: any number does, as long as it is recorded."""
 DEFAULT_BLOCK_SIZE_BYTES = 65536
@@ -89,6 +92,11 @@ class PlanFile:
     checklists: tuple[Checklist, ...] = ()
     variants: tuple[VariantText, ...] = ()
     repeats: int = 1
+    is_auto: bool = False
+    """Whether the run ends after the first look (model.statistics.LOOKS) at which all is decided."""
+    same: float = DEFAULT_SAME
+    primary: Metric | None = None
+    control: bool = False
     order: Order = Order.ROUNDS
     seed: int = DEFAULT_SEED
     scale: Scale = Scale()

@@ -163,6 +163,10 @@ def rows_of(plan: PlanFile, candidates: Sequence[Candidate]) -> Rows:
             raise PlanBadValue(plan.path, "variant.label", f'"{label}"', "two variants have it", wanted)
         seen.add(label)
         rows.append(replace(row, variant=replace(row.variant, label=label)))
+        if plan.control and len(seen) == 1:
+            control = replace(rows[-1].variant, label=f"{label} (control)", is_control=True)
+            seen.add(control.label)
+            rows.append(replace(rows[-1], variant=control))
     left_out = (
         f"left out: {candidate.name_without()}: {candidate.broken or 'the same variant is there already'}"
         for candidate in named

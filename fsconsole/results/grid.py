@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +9,7 @@ from dataclasses import dataclass, replace
 from fsconsole.errors.runs import UnknownColumn
 from fsconsole.model.events import PilotFinished, WarningKind
 from fsconsole.model.figures import Measurement, Publication
-from fsconsole.model.metrics import Metric, Unit
+from fsconsole.model.metrics import Metric, Unit, column_named, nearest_columns
 from fsconsole.model.rounds import replaced_cells
 from fsconsole.model.state import CellState, CellStatus, RunState, raw_depths, raw_pilot
 from fsconsole.model.workload import WorkloadKind
@@ -94,7 +93,6 @@ COLUMNS_WITH_RAW = (
 """The same where the plan has a raw row; mkfs gives way to both shares."""
 
 _MORE_IS_FIRST = frozenset({Unit.BYTES_PER_S, Unit.PER_SECOND})
-_NEAREST_SHOWN = 6
 
 _WHERE_MEASURED = (
     Metric.READ, Metric.OPS_PER_S, Metric.FSYNC_MEAN, Metric.FSYNC_P50, Metric.FSYNC_P99, Metric.FSYNC_MAX,
@@ -123,37 +121,12 @@ def highest_first(metric: Metric) -> bool:
     return metric.unit in _MORE_IS_FIRST
 
 
-def column_named(name: str) -> Metric:
-    """Return the metric of a column's head ("extents/file") or stored name ("extents_mean").
-
-    Case, spaces, dashes and underscores don't matter. Raises UnknownColumn with the nearest names.
-    """
-    metric = _NAMES.get(_plain(name))
-    if metric is None:
-        raise UnknownColumn(name=name, nearest=_nearest(name))
-    return metric
-
-
 def columns_named(names: str) -> tuple[Metric, ...]:
     """Return the metrics of a list of names with commas between, each once. Raises UnknownColumn."""
     wanted = [name.strip() for name in names.split(",") if name.strip()]
     if not wanted:
-        raise UnknownColumn(name=names, nearest=_nearest(""))
+        raise UnknownColumn(name=names, nearest=nearest_columns(""))
     return tuple(dict.fromkeys(column_named(name) for name in wanted))
-
-
-def _plain(name: str) -> str:
-    return name.strip().casefold().replace("_", " ").replace("-", " ")
-
-
-_NAMES = {_plain(d.value): d for d in Metric} | {_plain(d.column): d for d in Metric}
-
-
-def _nearest(name: str) -> str:
-    """Return column heads, those most like name first."""
-    close = difflib.get_close_matches(_plain(name)[:100], _NAMES, n=_NEAREST_SHOWN, cutoff=0.4)
-    metrics = dict.fromkeys([_NAMES[match] for match in close] or DEFAULT_COLUMNS)
-    return ", ".join(metric.column for metric in metrics)
 
 
 # Variants that came out equal: what was read back of them is the same, and all that differs would show in it.

@@ -159,7 +159,7 @@ def totals(
         first = "0 variants, 0 cells. No variant is ticked."
         second = "To start: tick a filesystem, or one of the variants; raw is under Run."
         return shorten_middle(first, width), shorten_middle(second, width)
-    rows = sum(candidate.is_row for candidate in outcome.candidates) + any(cell.variant.is_raw for cell in plan.cells)
+    rows = len({cell.variant.label for cell in plan.cells})
     stuck = sum(1 for cell in plan.cells if cell.unavailable)
     can = f" ({stuck} can't run)" if stuck else ""
     size = size_words(plan.estimate.bytes_to_write, plan.estimate.likely_bytes)

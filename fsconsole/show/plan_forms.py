@@ -67,7 +67,7 @@ def run_lines(plan: PlanFile) -> tuple[Line, ...]:
 def run_texts(plan: PlanFile) -> dict[str, str]:
     """Return the keys of a run with their values as they are typed."""
     return {
-        name: _text_of(key.kind.toml(getattr(plan.after if key in keys.AFTER else plan, key.attributes[0])))
+        name: _text_of(key.kind.toml(keys.value_of(plan.after if key in keys.AFTER else plan, key)))
         for name, key in RUN.items()
     }
 

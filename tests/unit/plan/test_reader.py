@@ -42,7 +42,7 @@ def with_checklist(line: str) -> str:
 def test_every_key_of_the_design_is_read() -> None:
     plan = parse(DESIGN)
     assert plan.title == "ext4 against xfs: many large files"
-    assert plan.repeats == AUTO_REPEATS
+    assert (plan.repeats, plan.is_auto) == AUTO_REPEATS
     assert (plan.order, plan.seed, plan.raw) == (Order.SHUFFLED, 20080520, True)
     assert plan.equalise is Equalise.DISCARD
     assert plan.scale == Scale(ScaleKind.FIT)

@@ -12,7 +12,7 @@ from fsconsole.errors import ExitCode
 from fsconsole.errors.runs import UnknownColumn
 from fsconsole.model.events import FeatureSeen, Outcome, PilotFinished, Settled, WarningKind
 from fsconsole.model.figures import Measurement
-from fsconsole.model.metrics import Metric
+from fsconsole.model.metrics import Metric, column_named
 from fsconsole.model.plan import RAW, Cell, Setting, Step, StepKind, Variant
 from fsconsole.model.state import RAW_DEPTH, CellState, CellStatus, RunState, RunStatus, StepState
 from fsconsole.model.workload import Workload, WorkloadKind
@@ -21,7 +21,6 @@ from fsconsole.results.grid import (
     DEFAULT_COLUMNS,
     GridRow,
     build_grid,
-    column_named,
     columns_for,
     columns_named,
     highest_first,
