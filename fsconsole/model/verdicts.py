@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+
+from fsconsole.model.metrics import Metric, Unit
+from fsconsole.model.resolution import Reading, is_difference
+from fsconsole.model.statistics import ALPHA, deviation, interval, rounds_more
 
 DEFAULT_SAME = 0.10
 """Share of the baseline's figure within which a difference is called the same."""
@@ -49,6 +55,7 @@ class Compared:
     """Rounds that both finished."""
     change: float
     low: float
+    """Of fewer than LEAST_ROUNDS rounds -inf, and high is inf."""
     high: float
     verdict: Verdict | None
     """None: fewer than LEAST_ROUNDS rounds, or both figures below what can be resolved."""
@@ -58,3 +65,112 @@ class Compared:
     """Of UNDECIDED: further rounds that would decide it with a chance of 80 %; None: more than MOST_MORE."""
     below: float | None = None
     """The limit in base units below which both figures lie; None where at least one is above it."""
+
+
+_RATES = frozenset({Unit.BYTES_PER_S, Unit.PER_SECOND})
+_TIMES = frozenset({Unit.SECONDS, Unit.MILLISECONDS})
+_AMOUNTS = frozenset({
+    Metric.CPU_PER_GIB, Metric.GENERATOR_PER_GIB, Metric.STALLS, Metric.MKFS_USER, Metric.MKFS_SYSTEM,
+    Metric.CHECK_USER, Metric.CHECK_SYSTEM, Metric.DELETE_USER, Metric.DELETE_SYSTEM,
+})  # fmt: skip
+"""In seconds, but not how long something took."""
+_LEAST = 1e-100
+"""Ratios of smaller figures are of no measurement; their powers would leave a float's range."""
+_LARGEST_LOG = 700.0
+"""math.exp() has no number from 709 on."""
+
+
+def compared(  # noqa: PLR0913 (each is a fact of its own)
+    own: Mapping[int, Reading],
+    other: Mapping[int, Reading],
+    metric: Metric,
+    *,
+    family: int,
+    same: float = DEFAULT_SAME,
+    alpha: float = ALPHA,
+) -> Compared | None:
+    """Return a row against its baseline, from readings by round; None if no round has both.
+
+    family is the number of comparisons for which the intervals hold together at 1 - alpha; alpha of a run that ended at a
+    look is that look's (statistics.LOOK_ALPHAS); same is the share within which a difference is the same.
+    Method: Student's t of the differences round by round (of logarithms for a RATIO), which cancels what slows a whole
+    round; alpha divided by family (Bonferroni), so that no row borrows another's spread; widened by the resolution on both
+    sides, since figures that are equal in all rounds would have an interval of zero width.
+    """
+    rounds = sorted(own.keys() & other.keys())
+    if not rounds:
+        return None
+    sides = [[of[one] for one in rounds] for of in (own, other)]
+    both = [*sides[0], *sides[1]]
+    n, is_ratio = len(rounds), has_ratio(both, metric)
+    if is_ratio:
+        values = [math.log(one.value) - math.log(base.value) for one, base in zip(*sides, strict=True)]
+        slack, limit = math.log1p(max(one.resolution / one.value for one in both)), math.log1p(same)
+    else:
+        values = [one.value - base.value for one, base in zip(*sides, strict=True)]
+        slack = max(one.resolution for one in both)
+    figures = [_mean(side, is_ratio=is_ratio) for side in sides]
+    if not is_ratio:
+        # Of the smaller figure, so that both rows are the same within it, whichever is the baseline.
+        limit = same * min(map(abs, figures))
+    least = LEAST_STEPS * slack
+    is_below = not is_ratio and max(map(abs, figures)) < least
+    mean = math.fsum(values) / n
+    low, high = -math.inf, math.inf
+    if n >= LEAST_ROUNDS:
+        found = interval(values, alpha / family)
+        mean, low, high = found.mean, found.low - slack, found.high + slack
+    verdict, more = None, None
+    is_inside = -limit <= low and high <= limit
+    if n >= LEAST_ROUNDS and not is_below:
+        verdict = _word(metric, low, high, is_inside=is_inside)
+    if verdict is Verdict.UNDECIDED:
+        more = rounds_more(mean, deviation(values), n, alpha / family, most=MOST_MORE, limit=limit, slack=slack)
+    if is_ratio:
+        mean, low, high = _share(mean), _share(low), _share(high)
+    return Compared(
+        scale=Scale.RATIO if is_ratio else Scale.DIFFERENCE,
+        own=figures[0],
+        other=figures[1],
+        n=n,
+        change=mean,
+        low=low,
+        high=high,
+        verdict=verdict,
+        is_small=is_inside and verdict not in (None, Verdict.SAME),
+        more=more,
+        below=least if is_below and metric.unit not in _RATES else None,
+    )
+
+
+def figure_of(readings: Iterable[Reading], metric: Metric) -> float:
+    """Return the figure of a row alone, of at least one reading: geometric mean where it can be in a ratio, else the mean."""
+    known = list(readings)
+    return _mean(known, is_ratio=has_ratio(known, metric))
+
+
+def has_ratio(readings: Iterable[Reading], metric: Metric) -> bool:
+    """Return whether each reading is at least LEAST_STEPS times its resolution, and the metric no share in per cent."""
+    return not is_difference(metric) and all(
+        one.value >= max(LEAST_STEPS * one.resolution, _LEAST) for one in readings
+    )
+
+
+def _mean(readings: list[Reading], *, is_ratio: bool) -> float:
+    if is_ratio:
+        return math.exp(math.fsum(math.log(one.value) for one in readings) / len(readings))
+    return math.fsum(one.value for one in readings) / len(readings)
+
+
+def _share(log: float) -> float:
+    return math.expm1(min(log, _LARGEST_LOG)) if log < math.inf else log
+
+
+def _word(metric: Metric, low: float, high: float, *, is_inside: bool) -> Verdict:
+    if low > 0 or high < 0:
+        if metric.unit in _RATES:
+            return Verdict.FASTER if low > 0 else Verdict.SLOWER
+        if metric.unit in _TIMES and metric not in _AMOUNTS:
+            return Verdict.SLOWER if low > 0 else Verdict.FASTER
+        return Verdict.MORE if low > 0 else Verdict.LESS
+    return Verdict.SAME if is_inside else Verdict.UNDECIDED
