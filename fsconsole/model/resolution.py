@@ -8,17 +8,34 @@ from dataclasses import dataclass
 
 from fsconsole.model.metrics import OF_MIXES, Metric, Unit
 
-TIME_S = 0.001
-"""Of a load: writers leave the barrier one after another. Of a command: starting its program takes 0.7 to 0.95 ms."""
+_LOAD_S = 0.001
+"""Of a load's time: writers leave the barrier one after another."""
+_COMMAND_S = 0.00025
+"""Of a command's time: the start of a program takes 0.7 to 0.95 ms, which is part of it."""
+_COMMANDS = frozenset({
+    Metric.MKFS, Metric.MOUNT, Metric.MOUNT_FILLED, Metric.UNMOUNT, Metric.CHECK, Metric.CHECK_EMPTY, Metric.DELETE,
+    Metric.DELETE_DURABLE, Metric.RECOVER, Metric.RECOVER_FSCK,
+})  # fmt: skip
+_TICK_S = 0.01
+_CPU_TIMES = frozenset({
+    Metric.MKFS_USER, Metric.MKFS_SYSTEM, Metric.CHECK_USER, Metric.CHECK_SYSTEM, Metric.DELETE_USER,
+    Metric.DELETE_SYSTEM, Metric.CPU_PER_GIB, Metric.GENERATOR_PER_GIB,
+})  # fmt: skip
+"""Counted in ticks."""
 _BY_UNIT = {
-    Unit.SECONDS: TIME_S,
+    Unit.SECONDS: _LOAD_S,
     Unit.MILLISECONDS: 0.001,
     Unit.BYTES: 4096.0,
     Unit.PERCENT: 0.1,
     Unit.COUNT: 0.0,
 }
 """In the unit itself; 0 is exact. Rates have that of their time."""
-_EXACT = frozenset({Metric.OVERHEAD, Metric.OVER_2_S, Metric.OVER_10_S})
+_DECLARED = {
+    **dict.fromkeys(_COMMANDS, _COMMAND_S),
+    **dict.fromkeys(_CPU_TIMES, _TICK_S),
+    **dict.fromkeys((Metric.OVERHEAD, Metric.OVER_2_S, Metric.OVER_10_S), 0.0),
+}
+"""Where it isn't that of the unit."""
 _PERCENTILES = frozenset(
     metric
     for metric in (
@@ -57,13 +74,14 @@ def is_difference(metric: Metric) -> bool:
 
 
 def _resolution(metric: Metric, value: float, figures: Callable[[Metric], float | None]) -> float:
+    if metric is Metric.EXTENTS_MEAN:
+        # One extent of one file; of an unknown number of files nothing is known.
+        return 1 / files if (files := figures(Metric.FILES_MAPPED)) else value
+    if metric in _PERCENTILES:
+        return max(_BY_UNIT[metric.unit], _BUCKET * value)
     if metric.unit in _BY_UNIT:
-        if metric is Metric.EXTENTS_MEAN:
-            # One extent of one file; of an unknown number of files nothing is known.
-            return 1 / files if (files := figures(Metric.FILES_MAPPED)) else value
-        share = _BUCKET * value if metric in _PERCENTILES else 0.0
-        return 0.0 if metric in _EXACT else max(_BY_UNIT[metric.unit], share)
+        return _DECLARED.get(metric, _BY_UNIT[metric.unit])
     moved = figures(_MOVED[metric]) if metric in _MOVED else None
     time_s = moved / value if moved and value else figures(Metric.LAST_DONE)
     # A rate whose time is not known is known to no step.
-    return value * TIME_S / time_s if time_s and 0 < time_s < math.inf else value
+    return value * _LOAD_S / time_s if time_s and 0 < time_s < math.inf else value

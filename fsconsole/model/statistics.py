@@ -18,8 +18,13 @@ LOOKS = (5, 8, 12)
 """Rounds after which `repeats = "auto"` decides whether to go on; no other moment, or the error grows."""
 LOOK_ALPHAS = (0.001, 0.004, 0.045)
 """ALPHA shared out over LOOKS, nearly all of it to the last: a run that ended at a look has intervals at 1 - its share."""
-_NODES = 48
-"""Intervals of Simpson's rule over the scatter of a deviation: power is right to 0.001 with them."""
+_NODES = 24
+"""Intervals of Simpson's rule over the scatter of a deviation: from four rounds on power is right to 0.002."""
+
+
+def alpha_at(after_round: int) -> float:
+    """Return the share of ALPHA for verdicts of a look after that round."""
+    return next((alpha for last, alpha in zip(LOOKS, LOOK_ALPHAS, strict=True) if after_round <= last), LOOK_ALPHAS[-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,7 @@ class Interval:
 def interval(values: Sequence[float], alpha: float) -> Interval:
     """Return the mean of at least two finite values with its interval by Student's t at 1 - alpha, two-sided."""
     n = len(values)
-    mean = _mean(values)
+    mean = mean_of(values)
     half = t_quantile(alpha / 2, n - 1) * deviation(values) / math.sqrt(n)
     return Interval(mean, mean - half, mean + half)
 
@@ -47,7 +52,7 @@ def interval(values: Sequence[float], alpha: float) -> Interval:
 def welch(own: Sequence[float], other: Sequence[float], alpha: float) -> Interval:
     """Return the difference own - other of two samples that share no rounds, of at least two values each (Welch 1947)."""
     errors = [deviation(values) / math.sqrt(len(values)) for values in (own, other)]
-    mean, error = _mean(own) - _mean(other), math.hypot(*errors)
+    mean, error = mean_of(own) - mean_of(other), math.hypot(*errors)
     if not error:
         return Interval(mean, mean, mean)
     shares = ((each / error) ** 4 / (len(of) - 1) for each, of in zip(errors, (own, other), strict=True))
@@ -67,12 +72,13 @@ def upper_bound(values: Sequence[float], alpha: float = ALPHA) -> float:
 
 def deviation(values: Sequence[float]) -> float:
     """Return the standard deviation of at least two values, of a sample."""
-    mean = _mean(values)
+    mean = mean_of(values)
     # As hypot() scales, no square is too large for a float.
     return math.hypot(*(value - mean for value in values)) / math.sqrt(len(values) - 1)
 
 
-def _mean(values: Sequence[float]) -> float:
+def mean_of(values: Sequence[float]) -> float:
+    """Return the mean of at least one value; none is so large that their sum is no number."""
     return math.fsum(value / len(values) for value in values)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from fsconsole.model.metrics import Metric, Unit
 from fsconsole.model.resolution import Reading, is_difference
-from fsconsole.model.statistics import ALPHA, deviation, interval, rounds_more
+from fsconsole.model.statistics import ALPHA, deviation, interval, mean_of, rounds_more
 
 DEFAULT_SAME = 0.10
 """Share of the baseline's figure within which a difference is called the same."""
@@ -54,9 +54,9 @@ class Compared:
     n: int
     """Rounds that both finished."""
     change: float
-    low: float
-    """Of fewer than LEAST_ROUNDS rounds -inf, and high is inf."""
-    high: float
+    low: float | None
+    """Both bounds are None where fewer than LEAST_ROUNDS rounds tell of no scatter."""
+    high: float | None
     verdict: Verdict | None
     """None: fewer than LEAST_ROUNDS rounds, or both figures below what can be resolved."""
     is_small: bool = False
@@ -64,7 +64,10 @@ class Compared:
     more: int | None = None
     """Of UNDECIDED: further rounds that would decide it with a chance of 80 %; None: more than MOST_MORE."""
     below: float | None = None
-    """The limit in base units below which both figures lie; None where at least one is above it."""
+    """The limit in base units below which both figures lie, too coarse for a verdict; None where one is above it.
+
+    Of a rate it tells nothing of its size: the load was too short.
+    """
 
 
 _RATES = frozenset({Unit.BYTES_PER_S, Unit.PER_SECOND})
@@ -102,45 +105,43 @@ def compared(  # noqa: PLR0913 (each is a fact of its own)
         return None
     sides = [[of[one] for one in rounds] for of in (own, other)]
     both = [*sides[0], *sides[1]]
-    n, is_ratio = len(rounds), has_ratio(both, metric)
+    is_ratio = has_ratio(both, metric)
+    figures = [_mean(side, is_ratio=is_ratio) for side in sides]
     if is_ratio:
         values = [math.log(one.value) - math.log(base.value) for one, base in zip(*sides, strict=True)]
         slack, limit = math.log1p(max(one.resolution / one.value for one in both)), math.log1p(same)
     else:
         values = [one.value - base.value for one, base in zip(*sides, strict=True)]
-        slack = max(one.resolution for one in both)
-    figures = [_mean(side, is_ratio=is_ratio) for side in sides]
-    if not is_ratio:
         # Of the smaller figure, so that both rows are the same within it, whichever is the baseline.
-        limit = same * min(map(abs, figures))
+        slack, limit = max(one.resolution for one in both), same * min(map(abs, figures))
+    n, mean, as_told = len(rounds), mean_of(values), _share if is_ratio else float
     least = LEAST_STEPS * slack
     is_below = not is_ratio and max(map(abs, figures)) < least
-    mean = math.fsum(values) / n
-    low, high = -math.inf, math.inf
-    if n >= LEAST_ROUNDS:
-        found = interval(values, alpha / family)
-        mean, low, high = found.mean, found.low - slack, found.high + slack
-    verdict, more = None, None
-    is_inside = -limit <= low and high <= limit
-    if n >= LEAST_ROUNDS and not is_below:
-        verdict = _word(metric, low, high, is_inside=is_inside)
-    if verdict is Verdict.UNDECIDED:
-        more = rounds_more(mean, deviation(values), n, alpha / family, most=MOST_MORE, limit=limit, slack=slack)
-    if is_ratio:
-        mean, low, high = _share(mean), _share(low), _share(high)
-    return Compared(
+    plain = Compared(
         scale=Scale.RATIO if is_ratio else Scale.DIFFERENCE,
         own=figures[0],
         other=figures[1],
         n=n,
-        change=mean,
-        low=low,
-        high=high,
-        verdict=verdict,
-        is_small=is_inside and verdict not in (None, Verdict.SAME),
-        more=more,
-        below=least if is_below and metric.unit not in _RATES else None,
+        change=as_told(mean),
+        low=None,
+        high=None,
+        verdict=None,
+        below=least if is_below else None,
     )
+    if n < LEAST_ROUNDS:
+        return plain
+    found = interval(values, alpha / family)
+    low, high = found.low - slack, found.high + slack
+    plain = replace(plain, low=as_told(low), high=as_told(high))
+    if is_below:
+        return plain
+    is_inside = -limit <= low and high <= limit
+    if low > 0 or high < 0:
+        return replace(plain, verdict=_word(metric, is_more=low > 0), is_small=is_inside)
+    if is_inside:
+        return replace(plain, verdict=Verdict.SAME)
+    more = rounds_more(mean, deviation(values), n, alpha / family, most=MOST_MORE, limit=limit, slack=slack)
+    return replace(plain, verdict=Verdict.UNDECIDED, more=more)
 
 
 def figure_of(readings: Iterable[Reading], metric: Metric) -> float:
@@ -158,19 +159,17 @@ def has_ratio(readings: Iterable[Reading], metric: Metric) -> bool:
 
 def _mean(readings: list[Reading], *, is_ratio: bool) -> float:
     if is_ratio:
-        return math.exp(math.fsum(math.log(one.value) for one in readings) / len(readings))
-    return math.fsum(one.value for one in readings) / len(readings)
+        return math.exp(mean_of([math.log(one.value) for one in readings]))
+    return mean_of([one.value for one in readings])
 
 
 def _share(log: float) -> float:
-    return math.expm1(min(log, _LARGEST_LOG)) if log < math.inf else log
+    return math.expm1(min(log, _LARGEST_LOG))
 
 
-def _word(metric: Metric, low: float, high: float, *, is_inside: bool) -> Verdict:
-    if low > 0 or high < 0:
-        if metric.unit in _RATES:
-            return Verdict.FASTER if low > 0 else Verdict.SLOWER
-        if metric.unit in _TIMES and metric not in _AMOUNTS:
-            return Verdict.SLOWER if low > 0 else Verdict.FASTER
-        return Verdict.MORE if low > 0 else Verdict.LESS
-    return Verdict.SAME if is_inside else Verdict.UNDECIDED
+def _word(metric: Metric, *, is_more: bool) -> Verdict:
+    if metric.unit in _RATES:
+        return Verdict.FASTER if is_more else Verdict.SLOWER
+    if metric.unit in _TIMES and metric not in _AMOUNTS:
+        return Verdict.SLOWER if is_more else Verdict.FASTER
+    return Verdict.MORE if is_more else Verdict.LESS

@@ -12,7 +12,7 @@ from fsconsole.results.figures import check_costs
 from fsconsole.results.grid import Grid, GridRow
 from fsconsole.results.sentences import findings_of
 
-SCHEMA = 1
+SCHEMA = 2
 """Grows when a key changes its meaning or goes; new keys may come at any time."""
 
 _OF_PLANS = frozenset({"thread_counts", "of"})

@@ -83,7 +83,8 @@ def findings_from(family: int, pairs: tuple[Comparison, ...]) -> RunFindings:
     chosen = _diverse((), different, lambda pair: math.log(_bound(pair)))
     sentences = [_difference(pair) for pair in chosen]
     sentences += [_equality(pair) for pair in _diverse(chosen, same, lambda pair: -_share(pair))]
-    rounds = " to ".join(map(str, sorted({min(pair.n for pair in pairs), max(pair.n for pair in pairs)})))
+    counts = [pair.compared.n for pair in pairs]
+    rounds = " to ".join(map(str, sorted({min(counts), max(counts)})))
     baselines = printable(", ".join(dict.fromkeys(pair.baseline for pair in pairs)))
     heading = f"What {rounds} rounds show; 95 % intervals for all {family} comparisons with {baselines} together:"
     if not sentences:
@@ -154,10 +155,10 @@ def _worded(forms: dict[Metric, str], pair: Comparison, more: str, less: str, **
 
 
 def _figures(pair: Comparison) -> str:
-    own, other = (_amount(pair.metric.unit, value) for value in (pair.own, pair.other))
+    own, other = (_amount(pair.metric.unit, value) for value in (pair.compared.own, pair.compared.other))
     ratio, low, high = (significant(value) for value in (pair.ratio, pair.low, pair.high))
     row, base = printable(pair.row), printable(pair.baseline)
-    return f"{row} {own}, {base} {other}: ratio {ratio}, 95 % interval {low} to {high}, n = {pair.n}"
+    return f"{row} {own}, {base} {other}: ratio {ratio}, 95 % interval {low} to {high}, n = {pair.compared.n}"
 
 
 def _amount(unit: Unit, value: float) -> str:

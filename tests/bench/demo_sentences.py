@@ -23,7 +23,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fsconsole.model.metrics import Metric
+import msgspec
+
 from fsconsole.results.compare import Comparison
 from fsconsole.results.sentences import RunFindings, findings_from
 from tests.bench.paired import as_program
@@ -36,9 +37,7 @@ _FSCONSOLE = (sys.executable, "-m", "fsconsole")
 
 def told(run: Run) -> RunFindings:
     """Return what is said of a run's comparisons by the code of today."""
-    return findings_from(
-        run["family"], tuple(Comparison(**{**pair, "metric": Metric(pair["metric"])}) for pair in run["pairs"])
-    )
+    return findings_from(run["family"], msgspec.convert(run["pairs"], tuple[Comparison, ...]))
 
 
 def demo() -> Run | None:

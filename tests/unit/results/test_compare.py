@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Cell, Order, Variant
 from fsconsole.model.state import CellState, RunState
-from fsconsole.results.compare import ALPHA, t_quantile
+from fsconsole.model.statistics import ALPHA
 from fsconsole.results.grid import build_grid
 from fsconsole.results.json import render_json
 from fsconsole.results.markdown import escaped, render_markdown
@@ -43,28 +43,6 @@ def found(state: RunState) -> RunFindings:
     return findings_of(state, build_grid(state))
 
 
-def test_quantiles_of_students_t_are_those_of_published_tables_and_of_closed_forms_far_out() -> None:
-    table = {
-        1: (6.313752, 12.706205, 63.656741, 636.619249),
-        2: (2.919986, 4.302653, 9.924843, 31.599055),
-        4: (2.131847, 2.776445, 4.604095, 8.610302),
-        7: (1.894579, 2.364624, 3.499483, 5.407883),
-        30: (1.697261, 2.042272, 2.749996, 3.645959),
-        1000: (1.646379, 1.962339, 2.580755, 3.300283),
-    }
-    for freedom, values in table.items():
-        for tail, value in zip((0.05, 0.025, 0.005, 0.0005), values, strict=True):
-            assert t_quantile(tail, freedom) == pytest.approx(value, rel=1e-6), (freedom, tail)
-    for tail in (0.3, 1e-3, 1e-5, 1e-8):
-        root = math.sqrt(4 * tail * (1 - tail))
-        assert t_quantile(tail, 1) == pytest.approx(1 / math.tan(math.pi * tail), rel=1e-9)
-        assert t_quantile(tail, 2) == pytest.approx((1 - 2 * tail) * math.sqrt(2) / root, rel=1e-9)
-        of_four = 2 * math.sqrt(math.cos(math.acos(root) / 3) / root - 1)
-        assert t_quantile(tail, 4) == pytest.approx(of_four, rel=1e-9)
-    # Welch's degrees of freedom are no whole numbers.
-    assert t_quantile(0.025, 5) < t_quantile(0.025, 4.6) < t_quantile(0.025, 4)
-
-
 def test_intervals_of_equal_rows_miss_in_no_more_runs_than_alpha_says() -> None:
     draw = random.Random(7)  # noqa: S311
     missed = 0
@@ -88,7 +66,7 @@ def test_what_slows_a_whole_round_is_in_no_interval() -> None:
     alike = {"ext4": [1.0, 3.0, 1.0, 5.0, 1.0], "ext3": [4.0, 12.1, 4.0, 19.9, 4.0]}
     (pair,) = [one for one in found(rounds(alike)).pairs if one.metric is Metric.CHECK]
     assert 3.8 < pair.low < 4 < pair.high < 4.2
-    assert (pair.row, pair.baseline, pair.n) == ("ext3", "ext4", 5)
+    assert (pair.row, pair.baseline, pair.compared.n) == ("ext3", "ext4", 5)
 
 
 def test_only_whole_rounds_of_a_run_that_is_over_and_in_rounds_are_compared() -> None:
@@ -105,7 +83,7 @@ def test_only_whole_rounds_of_a_run_that_is_over_and_in_rounds_are_compared() ->
     cells = list(state.cells)
     cells[0], cells[3], cells[5] = build.failed(0), build.failed(3), build.done(5, verdict="errors", more=STEADY)
     rest = found(replace(state, cells=tuple(cells)))
-    assert {(pair.metric, pair.n) for pair in rest.pairs} == {
+    assert {(pair.metric, pair.compared.n) for pair in rest.pairs} == {
         (metric, 3) for metric in (Metric.DELETE_DURABLE, Metric.DURABLE, Metric.EXTENTS_MEAN)
     }
     assert rest.family == 4
@@ -129,10 +107,10 @@ def test_a_repeated_round_replaces_the_one_that_was_disturbed() -> None:
     repeated = replace(state, request=replace(state.request, plan=plan), cells=(*state.cells, *states))
     for one, is_near in ((state, False), (repeated, True)):
         (pair,) = [known for known in found(one).pairs if known.metric is Metric.CHECK]
-        assert (pair.n, pair.ratio == pytest.approx(4, rel=0.02)) == (4, is_near)
+        assert (pair.compared.n, pair.ratio == pytest.approx(4, rel=0.02)) == (4, is_near)
     # Where it failed the disturbed figure doesn't come back.
     failed = replace(repeated, cells=(*repeated.cells[:-1], build.failed(9)))
-    assert {pair.n for pair in found(failed).pairs} == {3}
+    assert {pair.compared.n for pair in found(failed).pairs} == {3}
 
 
 def test_a_figure_of_less_than_twenty_times_its_resolution_is_in_no_ratio() -> None:

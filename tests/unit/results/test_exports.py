@@ -112,7 +112,7 @@ def test_the_document_has_these_keys_also_without_cells() -> None:
         "status", "attempt", "reason", "steps", "features", "warnings",
     }  # fmt: skip
     assert set(document["warnings"][0]) == {"kind", "reason", "hint", "cells"}
-    assert document["schema"] == 1
+    assert document["schema"] == 2
     document = _document(build.run([], []))
     assert (document["rows"], document["cells"]) == ([], [])
 
