@@ -192,11 +192,45 @@ class JournalOlder(JournalUnusable):
     advice = "Check out commit d807a7d, the last that reads it, and run `fsconsole cleanup` there; or delete the run."
 
 
-class ExportFailed(FsconsoleError):
+class RunImported(JournalUnusable, exit_code=ExitCode.RUN_IMPORTED):
+    """Something that only a run of this machine may be asked for; path is that of its journal."""
+
+    why: str = "it was imported"
+    sentence = "The run of {path} was imported: it can be shown, compared and deleted, nothing else."
+    advice = "To measure here, run its plan: `fsconsole run PLAN --device DEV`."
+
+
+class RunExists(FsconsoleError, exit_code=ExitCode.RUN_EXISTS):
+    run: str
+    runs_dir: str
+    sentence = "There is a run {run} in {runs_dir} already."
+    advice = "Import into another directory with --runs DIR, or delete that run first: `fsconsole runs delete {run}`."
+
+
+class ArchiveRefused(FsconsoleError, exit_code=ExitCode.ARCHIVE_REFUSED):
+    path: str
+    why: str
+    sentence = "{path} can't be imported: {why}."
+    advice = "Copy the file again and compare `sha256sum` on both machines, or export the run again."
+
+
+class ArchiveNewer(FsconsoleError, exit_code=ExitCode.JOURNAL_NEWER):
+    path: str
+    version: str
+    sentence = "{path} was exported by a newer fsconsole, {version}."
+    advice = "Import it with that version or a later one."
+
+
+class ExportFailed(FsconsoleError, exit_code=ExitCode.EXPORT_FAILED):
     path: str
     why: str
     sentence = "The copy {path} can't be written: {why}."
     advice = "Give the path of a file that does not exist yet, on a disk with room."
+
+
+class ExportThere(ExportFailed):
+    why: str = "it exists"
+    advice = "Give another name, or replace it with --force."
 
 
 class EngineDied(FsconsoleError, exit_code=ExitCode.ENGINE_DIED):
