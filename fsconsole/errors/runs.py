@@ -111,6 +111,21 @@ class UnknownColumn(FsconsoleError, exit_code=ExitCode.USAGE):
     advice = "Did you mean {nearest}? `fsconsole results --help` lists all."
 
 
+class UnknownBaseline(FsconsoleError, exit_code=ExitCode.USAGE):
+    name: str
+    known: str
+    sentence = "This run has no baseline '{name}'."
+    advice = "Choose a variant, or an axis with a value: {known}."
+
+
+class TooManyPairs(FsconsoleError, exit_code=ExitCode.USAGE):
+    block: str
+    rows: int
+    most: int
+    sentence = "'{block}' has {rows} rows; all pairs are compared for at most {most}."
+    advice = "Compare with one baseline: --baseline LABEL."
+
+
 class RunMissing(FsconsoleError, exit_code=ExitCode.RUN_MISSING):
     run: str
     runs_dir: str

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import combinations
 
-from fsconsole.model.metrics import Metric
-from fsconsole.model.verdicts import Compared
+from fsconsole.errors.runs import TooManyPairs, UnknownBaseline, UnknownColumn
+from fsconsole.model.metrics import Metric, column_named
+from fsconsole.model.plan import Order, Plan
+from fsconsole.model.resolution import Reading
+from fsconsole.model.state import OPEN_STATUSES, CellStatus, RunState
+from fsconsole.model.statistics import ALPHA, LOOK_ALPHAS, LOOKS
+from fsconsole.model.verdicts import LEAST_ROUNDS, Compared, compared
 from fsconsole.model.workload import Workload
-from fsconsole.results.grid import GridRow
+from fsconsole.results.axes import aspects_of, common_words, numbered, plain
+from fsconsole.results.columns import belongs, columns_of, primary_of
+from fsconsole.results.figures import row_names
+from fsconsole.results.grid import Grid, GridRow, highest_first
+
+MOST_PAIRED = 40
+"""Rows of a block of which all pairs are compared."""
+BY_NAME, BY_CHANGE = "variant", "change"
+"""Names to sort by beside columns and axes."""
 
 
 class BlockKind(str, Enum):
@@ -24,12 +39,16 @@ class GridChoice:
     """How a grid is asked for; empty fields: as the plan and the metrics have it."""
 
     sort_by: str = ""
-    """Column or axis."""
+    """Column or axis, or "variant", or "change"."""
     is_reversed: bool = False
     baseline: str = ""
     """Label of a variant ("xfs"), or an axis with a value ("read_ahead=128KiB")."""
     all_pairs: bool = False
     with_redone: bool = False
+    """For build_grid(): figures of rounds that ran again too; no verdict uses them."""
+    columns: tuple[Metric, ...] = ()
+    look: int = 0
+    """Round of a look, for `repeats = "auto"`: verdicts on the rounds up to it, though others are still to run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +64,11 @@ class BlockRow:
     is_control: bool = False
     compared: Compared | None = None
     """None for baselines, rows without one, and as long as there are no verdicts."""
+
+    @property
+    def title(self) -> str:
+        """Name with the values of the axes: "xfs, 4, 128KiB"."""
+        return ", ".join(filter(None, (self.name, *self.axes)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +94,7 @@ class Block:
     axes: tuple[str, ...]
     rows: tuple[BlockRow, ...]
     baseline: str = ""
-    """In words: "xfs", "read_ahead=128KiB"; empty where nothing is compared."""
+    """In words: "xfs", "read_ahead=128KiB"; empty where no other row can be compared with it."""
     family: int = 0
     """Comparisons that the intervals hold for together."""
     same: float = 0.10
@@ -81,3 +105,248 @@ class Block:
     """Why there are no verdicts (yet), that the baseline was chosen after the run, ..., in sentences."""
     pairs: tuple[Pair, ...] = ()
     """Of --all-pairs, else empty."""
+    sorted_by: str = ""
+    """Column, axis, "variant" or "change" that was chosen to sort by, where the block has it; empty: axes, then metric."""
+
+    @property
+    def is_compared(self) -> bool:
+        """True if at least one row was compared, decided or not."""
+        return any(row.compared is not None for row in self.rows)
+
+
+def blocks_of(state: RunState, grid: Grid, choice: GridChoice = GridChoice()) -> tuple[Block, ...]:
+    """Return the blocks of a grid: workloads in the plan's order, then the life of the filesystem, then raw rows.
+
+    Raises UnknownColumn for a sort_by, UnknownBaseline for a baseline that no block has, TooManyPairs.
+    """
+    plan = state.request.plan
+    rows = sorted(grid.rows, key=lambda row: (min(row.indexes), row.key.workload or 0))
+    parts: dict[int, list[GridRow]] = {}
+    for row in rows:
+        if not row.key.variant.is_raw:
+            parts.setdefault(row.key.workload or 0, []).append(row)
+    blocks = [_bare(BlockKind.LOAD, part, of, plan) for part, of in sorted(parts.items()) if of[0].key.workloads]
+    if any(belongs(metric, None) for row in parts.get(0, ()) for metric, _ in row.figures):
+        blocks.append(_bare(BlockKind.LIFE, 0, parts[0], plan))
+    raw = [row for row in rows if row.key.variant.is_raw]
+    blocks += [_bare(BlockKind.RAW, 0, raw, plan)] if raw else []
+    against = _against(plan, blocks, choice)
+    by = _column_to_sort_by(blocks, choice)
+    common = common_words([row.key.variant for row in rows if not row.key.variant.is_raw])
+    gate = _gate(state, choice)
+    filled = []
+    for block in blocks:
+        is_raw = block.kind is BlockKind.RAW
+        rows = [row.row for row in block.rows]
+        columns = columns_of(block.load, rows, grid.publication, choice.columns, is_raw=is_raw)
+        block = replace(block, columns=columns, common=() if is_raw else common)
+        block = block if is_raw else _compared(block, plan, against.of(block), choice, gate)
+        filled.append(_sorted(block, choice, by))
+    return tuple(filled)
+
+
+# Rows with their names and axes.
+
+
+def _bare(kind: BlockKind, part: int, rows: Sequence[GridRow], plan: Plan) -> Block:
+    """Return a block of rows in the plan's order, before anything is compared."""
+    load = rows[0].key.workloads[part] if kind is BlockKind.LOAD else None
+    aspects = [aspects_of(row.key, part if kind is BlockKind.LOAD else None) for row in rows]
+    names = dict.fromkeys(name for one in aspects for name in one)
+    axes = tuple(name for name in names if len({one.get(name, "") for one in aspects}) > 1)
+    listed = [
+        BlockRow(row, row.key.variant.label or row.key.variant.filesystem, tuple(one.get(name, "") for name in axes),
+                 is_control=row.key.variant.is_control)
+        for row, one in zip(rows, aspects, strict=True)
+    ]  # fmt: skip
+    if len({(row.name, row.axes) for row in listed}) < len(listed):
+        # No plan makes such rows; a run from elsewhere may have them.
+        told = row_names([row.key for row in rows])
+        listed = [replace(row, name=name) for row, name in zip(listed, told, strict=True)]
+    name = {BlockKind.LIFE: "filesystem", BlockKind.RAW: "raw device"}.get(kind) or (load.name if load else "")
+    metric = Metric.RAW_WRITE_1 if kind is BlockKind.RAW else primary_of(plan.primary, load, rows)
+    return Block(kind, name, load, metric, (), axes, tuple(listed), same=plan.same)
+
+
+# Baselines: a variant at equal axes, or a value of one axis at equal everything else.
+
+
+@dataclass(frozen=True, slots=True)
+class _Against:
+    """What rows are compared with: a variant, or else the value of an axis; words name either."""
+
+    words: str
+    label: str = ""
+    axis: str = ""
+    value: str = ""
+    is_planned: bool = True
+    is_only: bool = False
+    """True for the one variant of a plan: each block compares the values of its first axis with the lowest."""
+
+    def of(self, block: Block) -> _Against:
+        """Return it as it is for a block."""
+        if not self.is_only or not block.axes:
+            return self
+        axis, value = block.axes[0], min((row.axes[0] for row in block.rows), key=numbered)
+        return replace(self, words=f"{axis}={value}", axis=axis, value=value)
+
+
+def _against(plan: Plan, blocks: Sequence[Block], choice: GridChoice) -> _Against:
+    """Return the baseline that was chosen, or the plan's. Raises UnknownBaseline."""
+    rows = [row.row for block in blocks if block.kind is not BlockKind.RAW for row in block.rows]
+    labels = dict.fromkeys(label for row in rows for label in _labels(row, plan))
+    planned = plan.baseline if plan.baseline in labels else next(iter(labels), "")
+    wanted = choice.baseline.strip()
+    if wanted in ("", planned):
+        return _Against(planned, planned, is_only=len(labels) == 1)
+    if wanted in labels:
+        return _Against(wanted, wanted, is_planned=False)
+    name, _, value = wanted.partition("=")
+    known: dict[str, None] = {}
+    for block in blocks:
+        for place, axis in enumerate(block.axes):
+            for row in () if block.kind is BlockKind.RAW else block.rows:
+                if plain(axis) == plain(name) and numbered(row.axes[place]) == numbered(value.strip()):
+                    words = f"{axis}={row.axes[place]}"
+                    return _Against(words, axis=axis, value=row.axes[place], is_planned=False)
+                known[f"{axis}={row.axes[place]}"] = None
+    raise UnknownBaseline(name=wanted, known=", ".join([*labels, *known][:_BASELINES_TOLD]))
+
+
+_BASELINES_TOLD = 8
+
+
+def _labels(row: GridRow, plan: Plan) -> tuple[str, ...]:
+    """Return the labels of a row's variants: of several that came out equal."""
+    return tuple(dict.fromkeys(plan.cells[index].variant.label for index in row.indexes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Gate:
+    """Why nothing is compared yet (empty where it is), and at which level."""
+
+    why: str = ""
+    alpha: float = ALPHA
+
+
+def _gate(state: RunState, choice: GridChoice) -> _Gate:
+    plan = state.request.plan
+    if plan.order is not Order.ROUNDS:
+        return _Gate(f'No verdicts: order = "{plan.order.value}" has no rounds; order = "rounds" compares round by round.')
+    if plan.repeats < LEAST_ROUNDS:
+        return _Gate(f"No verdicts: they need at least {LEAST_ROUNDS} rounds. Set repeats = 5.")
+    if not choice.look and any(cell.status in OPEN_STATUSES for cell in state.cells):
+        of_auto = f"round {LOOKS[0]}, {LOOKS[1]} or {LOOKS[2]}"
+        return _Gate(f"Verdicts follow after {of_auto if plan.is_auto else 'the last round'}.")
+    if not plan.is_auto:
+        return _Gate()
+    done = (plan.cells[cell.index].repeat for cell in state.cells if cell.status is CellStatus.DONE)
+    last = choice.look or max(done, default=0)
+    return _Gate(alpha=next((alpha for look, alpha in zip(LOOKS, LOOK_ALPHAS, strict=True) if last <= look), LOOK_ALPHAS[-1]))
+
+
+def _compared(block: Block, plan: Plan, against: _Against, choice: GridChoice, gate: _Gate) -> Block:
+    """Return a block with its baselines marked, and each other row compared with its own, if the gate is open."""
+    at = block.axes.index(against.axis) if against.axis in block.axes else None
+    if against.axis and at is None:
+        return replace(block, notes=(f"Nothing to compare: {against.axis} is the same in all rows.",))
+    labels = [_labels(row.row, plan) for row in block.rows]
+    groups: dict[object, list[int]] = {}
+    for place, row in enumerate(block.rows):
+        key = row.axes if at is None else (row.name, *row.axes[:at], *row.axes[at + 1 :])
+        groups.setdefault(key, []).append(place)
+    bases: dict[int, int] = {}
+    for places in groups.values():
+        found = (
+            place
+            for place in places
+            if (against.label in labels[place] if at is None else block.rows[place].axes[at] == against.value)
+        )
+        base = next(found, None)
+        bases |= {} if base is None else dict.fromkeys(places, base)
+    counts = [len(one) for one in labels]
+    if choice.all_pairs:
+        if len(block.rows) > MOST_PAIRED:
+            raise TooManyPairs(block=block.name, rows=len(block.rows), most=MOST_PAIRED)
+        family = _pairs(sum(counts))
+    elif against.is_planned:
+        family = sum(counts) - len(set(bases.values()))
+    else:
+        family = sum(_pairs(sum(counts[place] for place in places)) for places in groups.values())
+    rows = [replace(row, is_baseline=bases.get(place) == place) for place, row in enumerate(block.rows)]
+    block = replace(block, rows=tuple(rows), baseline=against.words if bases and family else "", family=family)
+    if not family or gate.why:
+        return replace(block, notes=(gate.why,) if family else ())
+    readings = [_readings(row.row, block.metric, choice.look) for row in rows]
+
+    def compare(own: int, other: int) -> Compared | None:
+        of = (readings[own], readings[other])
+        return compared(*of, block.metric, family=family, same=block.same, alpha=gate.alpha)
+
+    told = (
+        row if bases.get(place, place) == place else replace(row, compared=compare(place, bases[place]))
+        for place, row in enumerate(rows)
+    )
+    notes = []
+    if choice.all_pairs:
+        notes.append(f"Intervals hold for all {family} pairs together.")
+    elif not against.is_planned:
+        notes.append(f"Baseline chosen after the run: intervals are corrected over all {family} pairs.")
+    pairs = [
+        Pair(rows[own].title, rows[other].title, found)
+        for other, own in (combinations(range(len(rows)), 2) if choice.all_pairs else ())
+        if (found := compare(own, other)) is not None
+    ]
+    return replace(block, rows=tuple(told), notes=tuple(notes), pairs=tuple(pairs))
+
+
+def _pairs(count: int) -> int:
+    return count * (count - 1) // 2
+
+
+def _readings(row: GridRow, metric: Metric, look: int) -> Mapping[int, Reading]:
+    found = row.readings(metric)
+    return {number: one for number, one in found.items() if number <= look} if look else found
+
+
+# Order of rows.
+
+
+def _column_to_sort_by(blocks: Sequence[Block], choice: GridChoice) -> Metric | None:
+    """Return the column that was chosen to sort by; None for an axis, for other names, and for none. Raises UnknownColumn."""
+    axes = dict.fromkeys(axis for block in blocks for axis in block.axes)
+    if plain(choice.sort_by) in ("", BY_NAME, BY_CHANGE, *map(plain, axes)):
+        return None
+    try:
+        return column_named(choice.sort_by)
+    except UnknownColumn as error:
+        raise UnknownColumn(name=error.name, nearest=", ".join((*axes, error.nearest))) from error
+
+
+def _sorted(block: Block, choice: GridChoice, by: Metric | None) -> Block:
+    """Return a block in its order: by axes, then by the primary metric, best first; or as chosen."""
+    loads = block.rows[0].row.key.workloads
+    is_own = by is not None and belongs(by, block.load, loads, is_raw=block.kind is BlockKind.RAW)
+    metric = by if by is not None and is_own else block.metric
+    is_reversed, wanted = choice.is_reversed, plain(choice.sort_by)
+    figures = [row.row.estimate(metric) for row in block.rows]
+    if is_changed := wanted == BY_CHANGE and block.is_compared:
+        figures = [row.compared.change if row.compared else 0.0 if row.is_baseline else None for row in block.rows]
+    having = [(value, row) for value, row in zip(figures, block.rows, strict=True) if value is not None]
+    having.sort(key=lambda pair: pair[0], reverse=highest_first(metric) != is_reversed)
+    rows = [row for _, row in having]
+    rows += [row for value, row in zip(figures, block.rows, strict=True) if value is None]
+    if is_own or is_changed:
+        return replace(block, rows=tuple(rows), sorted_by=metric.column if is_own else BY_CHANGE)
+    axes = list(map(plain, block.axes))
+    if wanted == BY_NAME or wanted in axes:
+        at = axes.index(wanted) if wanted in axes else None
+        rows.sort(key=lambda row: numbered(row.name if at is None else row.axes[at]), reverse=is_reversed)
+        return replace(block, rows=tuple(rows), sorted_by=wanted if at is None else block.axes[at])
+    if block.baseline.partition("=")[0] in block.axes:
+        # Rows that are compared stand together.
+        place = {row.name: number for number, row in reversed(list(enumerate(block.rows)))}
+        rows.sort(key=lambda row: (place[row.name], *map(numbered, row.axes)))
+    else:
+        rows.sort(key=lambda row: tuple(map(numbered, row.axes)))
+    return replace(block, rows=tuple(rows))

@@ -10,10 +10,13 @@ from fsconsole.errors.runs import UnknownColumn
 from fsconsole.model.events import PilotFinished, WarningKind
 from fsconsole.model.figures import Measurement, Publication
 from fsconsole.model.metrics import Metric, Unit, column_named, nearest_columns
+from fsconsole.model.resolution import Reading, reading
 from fsconsole.model.rounds import replaced_cells
 from fsconsole.model.state import CellState, CellStatus, RunState, raw_depths, raw_pilot
+from fsconsole.model.verdicts import figure_of
 from fsconsole.model.workload import WorkloadKind
 from fsconsole.results.figures import (
+    CLEAN,
     CellFigures,
     Noted,
     RowKey,
@@ -239,6 +242,8 @@ class GridRow:
     """Why figures are missing, in words; empty where none is."""
     printed: tuple[str, ...] = ()
     """What publications call it, and the variants that came out equal to it."""
+    with_redone: bool = False
+    """Whether its figures are those of rounds that ran again, too."""
 
     @property
     def id(self) -> str:
@@ -257,6 +262,27 @@ class GridRow:
     def value(self, metric: Metric) -> float | None:
         """Return the median of that metric, or None where no cell has it."""
         return summary.median if (summary := self.figure(metric)) is not None else None
+
+    def readings(self, metric: Metric) -> dict[int, Reading]:
+        """Return its sound figures by round, for comparison: no replaced ones, nor checks that found damage.
+
+        Of variants that came out equal, the round's mean.
+        """
+        found: dict[int, list[Reading]] = {}
+        for cell in self.cells:
+            is_sound = cell.counts and (metric is not Metric.CHECK or cell.verdict == CLEAN)
+            if is_sound and (one := reading(metric, cell.value)) is not None:
+                found.setdefault(cell.repeat, []).append(one)
+        return {
+            number: of[0] if len(of) == 1 else Reading(figure_of(of, metric), max(one.resolution for one in of))
+            for number, of in found.items()
+        }
+
+    def estimate(self, metric: Metric) -> float | None:
+        """Return the figure to show: the geometric mean of its rounds, or their mean (as verdicts.figure_of)."""
+        cells = (cell for cell in self.cells if cell.counts or self.with_redone)
+        known = [one for cell in cells if (one := reading(metric, cell.value)) is not None]
+        return figure_of(known, metric) if known else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,8 +308,14 @@ _SPREAD_LIMIT_PERCENT = 10.0
 _SPREAD_HINT = "Find what else used the device or the CPUs; set more repeats before comparing close rows."
 
 
-def build_grid(state: RunState, *, sort_by: Metric = DEFAULT_SORT, publication: Publication | None = None) -> Grid:
-    """Return the grid of a run as far as it has come."""
+def build_grid(
+    state: RunState,
+    *,
+    sort_by: Metric = DEFAULT_SORT,
+    publication: Publication | None = None,
+    with_redone: bool = False,
+) -> Grid:
+    """Return the grid of a run as far as it has come; with_redone: its figures are those of replaced rounds too."""
     grouped: dict[RowKey, list[CellFigures]] = {}
     replaced = replaced_cells(state)
     for cell, cell_state in zip(state.request.plan.cells, state.cells, strict=True):
@@ -294,7 +326,10 @@ def build_grid(state: RunState, *, sort_by: Metric = DEFAULT_SORT, publication: 
     named = zip(grouped, row_names(tuple(grouped)), strict=True)
     names = {key: name + _depth_words(pilot_of(state, key, grouped[key][0].cell)) for key, name in named}
     alike = _equal_keys(grouped, state.cells)
-    rows = [_row(names[keys[0]], keys, [cell for key in keys for cell in grouped[key]]) for keys in alike]
+    rows = [
+        _row(names[keys[0]], keys, [cell for key in keys for cell in grouped[key]], with_redone=with_redone)
+        for keys in alike
+    ]
     warnings, order = list(warnings_seen(state)), {key: number for number, key in enumerate(grouped)}
     joined = [(order[keys[1]], keys[1:], row) for keys, row in zip(alike, rows, strict=True) if keys[1:]]
     for _, others, row in sorted(joined, key=lambda one: one[0]):
@@ -345,17 +380,17 @@ def columns_for(grid: Grid) -> tuple[Metric, ...]:
     return with_more(columns, [metric for metric in _WHERE_MEASURED if metric in present])
 
 
-def _row(name: str, keys: Sequence[RowKey], cells: Sequence[CellFigures]) -> GridRow:
+def _row(name: str, keys: Sequence[RowKey], cells: Sequence[CellFigures], *, with_redone: bool) -> GridRow:
     """Return the row of the first key, with those that came out equal to it."""
     found: dict[Metric, list[float]] = {}
     counted = [cell for cell in cells if cell.counts]
-    for cell in counted:
+    for cell in cells if with_redone else counted:
         for measurement in cell.measurements:
             found.setdefault(measurement.metric, []).append(measurement.value)
     figures = tuple((metric, summarise(tuple(found[metric]))) for metric in Metric if metric in found)
     verdict = worst_verdict(tuple(cell.verdict for cell in cells))
     printed = dict.fromkeys(key.variant.as_printed for key in keys if key.variant.as_printed)
-    return GridRow(name, keys[0], tuple(cells), figures, verdict, _row_notes(counted), tuple(printed))
+    return GridRow(name, keys[0], tuple(cells), figures, verdict, _row_notes(counted), tuple(printed), with_redone)
 
 
 def _grid_place(row: GridRow) -> tuple[int, int]:

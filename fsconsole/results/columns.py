@@ -1,0 +1,104 @@
+"""Columns of a block: figures that belong to it, those shown unasked, and the primary one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fsconsole.model.figures import Publication
+from fsconsole.model.metrics import PILOTS, Metric
+from fsconsole.model.workload import BUILT_IN, Workload, WorkloadKind
+from fsconsole.results.grid import GridRow
+
+OF_LIFE = (
+    Metric.MKFS, Metric.MKFS_USER, Metric.MKFS_SYSTEM, Metric.MOUNT, Metric.MOUNT_FILLED, Metric.UNMOUNT, Metric.RECOVER,
+    Metric.RECOVER_FSCK, Metric.SYNCED, Metric.LOST_SYNCED, Metric.UNSYNCED, Metric.UNSYNCED_WHOLE, Metric.UNSYNCED_PART,
+    Metric.CHECK, Metric.CHECK_USER, Metric.CHECK_SYSTEM, Metric.CHECK_RSS, Metric.CHECK_EMPTY, Metric.CHECK_EMPTY_RSS,
+    Metric.USED, Metric.INODES, Metric.NON_CONTIGUOUS, Metric.USABLE, Metric.OVERHEAD, Metric.DELETE, Metric.DELETE_USER,
+    Metric.DELETE_SYSTEM, Metric.DELETE_DURABLE, Metric.ARRAY_SYNC,
+)  # fmt: skip
+"""Figures of a filesystem's whole life: one of each, however many loads it had."""
+_OF_RAW = (Metric.RAW_WRITE_1, Metric.RAW_WRITE_N, Metric.RAW_READ_1, Metric.RAW_READ_N, Metric.READTEST, *PILOTS)
+_OF_FILES = frozenset({
+    Metric.EXTENTS_MEAN, Metric.EXTENTS_MEDIAN, Metric.EXTENTS_MAX, Metric.EXTENT_SIZE_MEDIAN, Metric.FILES_MAPPED,
+    Metric.FILES_COMPRESSED,
+})  # fmt: skip
+
+_SYNCS = (Metric.FSYNC_MEAN, Metric.FSYNC_P50, Metric.FSYNC_P99, Metric.FSYNC_MAX)
+_CALLS = (Metric.OPS_PER_S, Metric.LATENCY_MEAN, Metric.LATENCY_P99)
+_SHOWN = (
+    Metric.WRITE, Metric.DURABLE, Metric.READ, *_CALLS, *_SYNCS, Metric.OF_RAW_1, Metric.OF_RAW_N, Metric.CPU,
+    Metric.EXTENTS_MEAN,
+)  # fmt: skip
+_SHOWN_OF_LIFE = (
+    Metric.MKFS, Metric.MOUNT_FILLED, Metric.RECOVER, Metric.LOST_SYNCED, Metric.CHECK, Metric.DELETE_DURABLE,
+    Metric.OVERHEAD,
+)  # fmt: skip
+_GIVE_WAY = (Metric.EXTENTS_MEAN, Metric.CPU, Metric.FSYNC_MAX, Metric.FSYNC_P50, Metric.LATENCY_P99, Metric.LATENCY_MEAN)
+"""Columns that make room for others, the first one first."""
+_MOST = 7
+"""Columns that fit 80 cells beside names of 20, spread and warnings."""
+
+_COUNTED = frozenset({
+    WorkloadKind.RANDOM_READ, WorkloadKind.RANDOM_WRITE, WorkloadKind.MIX, WorkloadKind.STAT, WorkloadKind.DELETE,
+})  # fmt: skip
+"""Loads whose figure is operations; those of other loads are no more than their calls."""
+
+
+def belongs(metric: Metric, load: Workload | None, loads: Sequence[Workload] = (), *, is_raw: bool = False) -> bool:
+    """Return whether a metric is one of a block's: of a load among the loads of its cells, None: of the life; or raw."""
+    if is_raw or metric in _OF_RAW:
+        return is_raw and metric in _OF_RAW
+    if load is None or metric in OF_LIFE:
+        return load is None and metric in OF_LIFE
+    # Files are counted for the load that makes them; where none does, for all.
+    return metric not in _OF_FILES or _makes(load) or not any(map(_makes, loads))
+
+
+def _makes(load: Workload) -> bool:
+    return load.creates or load.kind not in BUILT_IN
+
+
+def figures_in(block: Workload | None, rows: Sequence[GridRow], *, is_raw: bool = False) -> frozenset[Metric]:
+    """Return the metrics of a block of which its rows have figures."""
+    loads = rows[0].key.workloads if rows else ()
+    present = {metric for row in rows for metric, _ in row.figures}
+    return frozenset(metric for metric in present if belongs(metric, block, loads, is_raw=is_raw))
+
+
+def columns_of(
+    load: Workload | None,
+    rows: Sequence[GridRow],
+    publication: Publication | None,
+    chosen: Sequence[Metric],
+    *,
+    is_raw: bool = False,
+) -> tuple[Metric, ...]:
+    """Return a block's columns: of the chosen ones its own, else those that are shown unasked, as far as rows have them."""
+    present = figures_in(load, rows, is_raw=is_raw)
+    if chosen:
+        return tuple(metric for metric in chosen if metric in present)
+    if publication is not None and not is_raw:
+        own = (Metric.WRITE, Metric.DURABLE, Metric.READ, Metric.CPU)
+        wanted = dict.fromkeys((*own, *publication.metrics))
+        return tuple(metric for metric in wanted if metric in present)
+    if is_raw:
+        return tuple(metric for metric in _OF_RAW if metric in present and metric not in PILOTS)
+    left_out = set() if load is None or load.kind in _COUNTED else set(_CALLS)
+    shown = [metric for metric in (_SHOWN_OF_LIFE if load is None else _SHOWN) if metric in present - left_out]
+    for metric in _GIVE_WAY:
+        if len(shown) > _MOST and metric in shown:
+            shown.remove(metric)
+    return tuple(shown)
+
+
+def primary_of(wanted: Metric | None, load: Workload | None, rows: Sequence[GridRow]) -> Metric:
+    """Return the metric that a block is compared in: the plan's, where rows have it, else by the kind of load."""
+    present = figures_in(load, rows)
+    if load is None:
+        usual = (Metric.CHECK, Metric.DELETE_DURABLE, Metric.MKFS)
+    elif load.kind in _COUNTED:
+        usual = (Metric.OPS_PER_S, Metric.DURABLE, Metric.READ)
+    else:
+        is_read = load.kind is WorkloadKind.READ
+        usual = (Metric.READ, Metric.DURABLE) if is_read else (Metric.DURABLE, Metric.READ, Metric.OPS_PER_S)
+    return next((metric for metric in (wanted, *usual) if metric in present and metric is not None), usual[0])
