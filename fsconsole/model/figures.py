@@ -18,6 +18,14 @@ class Measurement(Wire, frozen=True):
         return self.metric.unit
 
 
+class PublishedFigure(Wire, frozen=True):
+    """A published figure that no metric means, in its own column: name, unit and value as printed."""
+
+    column: str
+    unit: str
+    value: float
+
+
 class PublishedRow(Wire, frozen=True):
     """One line of a published table."""
 
@@ -28,6 +36,12 @@ class PublishedRow(Wire, frozen=True):
     figures: tuple[Measurement, ...]
     """In base units; what was not printed is absent."""
     note: str = ""
+    others: tuple[PublishedFigure, ...] = ()
+    """Figures under columns of the publication's own."""
+
+    def other(self, column: str) -> float | None:
+        """Return the figure of one of its own columns, or None where none was printed."""
+        return next((figure.value for figure in self.others if figure.column == column), None)
 
     def value(self, metric: Metric) -> float | None:
         """Return the published figure, or None where none was printed."""
@@ -50,3 +64,8 @@ class Publication(Wire, frozen=True):
         """The metrics that at least one row has, in the order of Metric."""
         present = {figure.metric for row in self.rows for figure in row.figures}
         return tuple(metric for metric in Metric if metric in present)
+
+    @property
+    def own_columns(self) -> tuple[tuple[str, str], ...]:
+        """Name and unit of each column that no metric means, in the order of print."""
+        return tuple(dict.fromkeys((figure.column, figure.unit) for row in self.rows for figure in row.others))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -11,7 +12,7 @@ import tomli
 
 from fsconsole.catalog.tables import nearest_words
 from fsconsole.errors.targets import PlanMissing
-from fsconsole.model.figures import Measurement, Publication, PublishedRow
+from fsconsole.model.figures import Measurement, Publication, PublishedFigure, PublishedRow
 from fsconsole.model.metrics import Metric, Unit
 from fsconsole.model.wire import Wire
 from fsconsole.plan.read import configs_folder
@@ -31,12 +32,17 @@ _UNITS: Mapping[str, tuple[Unit, float]] = {
 
 
 class _Column(Wire, frozen=True):
-    metric: Metric
+    """A column that means a metric, or one with a name and a unit of its own."""
+
     unit: str
+    metric: Metric | None = None
+    name: str = ""
 
     def __post_init__(self) -> None:
-        """Require a unit that the metric is counted in."""
-        if self.unit not in _UNITS or _UNITS[self.unit][0] is not self.metric.unit:
+        """Require one of both, and a unit that the metric is counted in."""
+        if (self.metric is None) == (not self.name):
+            raise ValueError("a column has either a metric or a name")
+        if self.metric and (self.unit not in _UNITS or _UNITS[self.unit][0] is not self.metric.unit):
             raise ValueError(f"{self.metric.value} is not counted in {self.unit!r}")
 
 
@@ -58,10 +64,16 @@ class _File(Wire, frozen=True):
     columns: dict[str, _Column]
     rows: tuple[_PublishedRow, ...] = msgspec.field(name="row")
 
-    def figures_of(self, row: _PublishedRow) -> tuple[Measurement, ...]:
-        """Return the figures of a row in base units."""
-        found = ((self.columns[name], value) for name, value in row.figures.items())
-        return tuple(Measurement(column.metric, value * _UNITS[column.unit][1]) for column, value in found)
+    def row_of(self, row: _PublishedRow) -> PublishedRow:
+        """Return a row with figures of metrics in base units, others as printed."""
+        figures, others = [], []
+        for name, value in row.figures.items():
+            column = self.columns[name]
+            if column.metric is not None:
+                figures.append(Measurement(column.metric, value * _UNITS[column.unit][1]))
+            else:
+                others.append(PublishedFigure(column.name, column.unit, value))
+        return PublishedRow(row.table, row.as_printed, tuple(figures), row.note, tuple(others))
 
 
 def list_publications() -> tuple[Path, ...]:
@@ -70,12 +82,21 @@ def list_publications() -> tuple[Path, ...]:
 
 
 def find_publication(name: str) -> Publication:
-    """Return the shipped publication of that name. Raises PlanMissing with the nearest names, and as read_publication()."""
-    shipped = {path.stem: path for path in list_publications()}
-    if name not in shipped:
-        known = nearest_words(name, shipped)
-        raise PlanMissing(name, f"no publication of that name is shipped ({known})")
-    return read_publication(shipped[name])
+    """Return the shipped publication of that name, or one table of it: "bull-2008", "bull-2008-patched".
+
+    Raises PlanMissing with the nearest names, and as read_publication().
+    """
+    known: list[str] = []
+    for path in list_publications():
+        whole = read_publication(path)
+        tables = dict.fromkeys(row.table for row in whole.rows if row.table)
+        names = {whole.name: whole.rows} | {
+            f"{whole.name}-{table}": tuple(row for row in whole.rows if row.table == table) for table in tables
+        }
+        if name in names:
+            return replace(whole, name=name, rows=names[name])
+        known += names
+    raise PlanMissing(name, f"no publication of that name is shipped ({nearest_words(name, known)})")
 
 
 def read_publication(path: Path) -> Publication:
@@ -88,5 +109,5 @@ def read_publication(path: Path) -> Publication:
         date=file.date,
         machine=file.machine,
         workload=file.workload,
-        rows=tuple(PublishedRow(row.table, row.as_printed, file.figures_of(row), row.note) for row in file.rows),
+        rows=tuple(file.row_of(row) for row in file.rows),
     )

@@ -42,10 +42,10 @@ def facts(state: RunState) -> tuple[str, ...]:
     arrays = sorted(words for words, _ in arrays_in_words(request.plan.cells))
     if len(arrays) > _MOST_ARRAYS:
         arrays[_MOST_ARRAYS:] = [f"and {len(arrays) - _MOST_ARRAYS} more"]
-    lines = [_device_words(target, known | _in_cells(state, target.path)) for target in request.targets]
+    lines = [_device_words(target, known | in_cells(state, target.path)) for target in request.targets]
     lines += [f"Together, an array made in each cell: {'; '.join(arrays)}."] if arrays else []
     lines += dict.fromkeys(
-        f"Kernel {started.kernel} on {started.hostname}{_machine_words(dict(started.facts) | _in_cells(state))}."
+        f"Kernel {started.kernel} on {started.hostname}{_machine_words(dict(started.facts) | in_cells(state))}."
         for started in state.started
     )
     lines.append(f"Started {instant(request.created_wall_ns)} with fsconsole {request.version}.")
@@ -61,7 +61,7 @@ _OF_MACHINE = {
 """Facts of a run with what sets them: names of a plan's settings and of the kernel's files."""
 
 
-def _in_cells(state: RunState, target: str = "") -> dict[str, str]:
+def in_cells(state: RunState, target: str = "") -> dict[str, str]:
     """Return the facts that the cells set themselves, as they were in them: of a device, or of the machine.
 
     Where they differ, the rows say it.
