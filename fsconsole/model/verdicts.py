@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
 from fsconsole.model.metrics import Metric, Unit
 from fsconsole.model.resolution import Reading, is_difference
-from fsconsole.model.statistics import ALPHA, deviation, interval, mean_of, rounds_more
+from fsconsole.model.statistics import ALPHA, Interval, deviation, interval, mean_of, rounds_more, welch
 
 DEFAULT_SAME = 0.10
 """Share of the baseline's figure within which a difference is called the same."""
@@ -104,34 +104,71 @@ def compared(  # noqa: PLR0913 (each is a fact of its own)
     if not rounds:
         return None
     sides = [[of[one] for one in rounds] for of in (own, other)]
+    values = [one - base for one, base in zip(*_scaled(sides, metric), strict=True)]
+    found = interval(values, alpha / family) if len(values) >= LEAST_ROUNDS else None
+    spread = deviation(values) if found is not None else 0.0
+    return _judged(sides, metric, _Estimate(mean_of(values), found, len(values), spread, alpha / family), same)
+
+
+def compared_apart(
+    own: Sequence[Reading], other: Sequence[Reading], metric: Metric, *, family: int, same: float = DEFAULT_SAME
+) -> Compared | None:
+    """Return the same of two samples that share no rounds, by Welch's interval; None if one of them is empty.
+
+    n is that of the smaller sample; of UNDECIDED, more is how many each of both would need.
+    """
+    if not own or not other:
+        return None
+    values, n = _scaled((own, other), metric), min(len(own), len(other))
+    found = welch(*values, ALPHA / family) if n >= LEAST_ROUNDS else None
+    spread = math.hypot(*map(deviation, values)) if found is not None else 0.0
+    mean = mean_of(values[0]) - mean_of(values[1])
+    return _judged((own, other), metric, _Estimate(mean, found, n, spread, ALPHA / family), same)
+
+
+@dataclass(frozen=True, slots=True)
+class _Estimate:
+    """A difference on its scale, with its interval at 1 - alpha (None: of too few rounds), and one round's deviation."""
+
+    mean: float
+    found: Interval | None
+    n: int
+    spread: float
+    alpha: float
+
+
+def _scaled(sides: Sequence[Sequence[Reading]], metric: Metric) -> list[list[float]]:
+    """Return both sides' values, or their logarithms where ratios are compared."""
+    is_ratio = has_ratio([*sides[0], *sides[1]], metric)
+    return [[math.log(one.value) if is_ratio else one.value for one in side] for side in sides]
+
+
+def _judged(sides: Sequence[Sequence[Reading]], metric: Metric, of: _Estimate, same: float) -> Compared:
+    """Return an estimate with its verdict."""
     both = [*sides[0], *sides[1]]
     is_ratio = has_ratio(both, metric)
     figures = [_mean(side, is_ratio=is_ratio) for side in sides]
     if is_ratio:
-        values = [math.log(one.value) - math.log(base.value) for one, base in zip(*sides, strict=True)]
         slack, limit = math.log1p(max(one.resolution / one.value for one in both)), math.log1p(same)
     else:
-        values = [one.value - base.value for one, base in zip(*sides, strict=True)]
         # Of the smaller figure, so that both rows are the same within it, whichever is the baseline.
         slack, limit = max(one.resolution for one in both), same * min(map(abs, figures))
-    n, mean, as_told = len(rounds), mean_of(values), _share if is_ratio else float
-    least = LEAST_STEPS * slack
+    as_told, least = _share if is_ratio else float, LEAST_STEPS * slack
     is_below = not is_ratio and max(map(abs, figures)) < least
     plain = Compared(
         scale=Scale.RATIO if is_ratio else Scale.DIFFERENCE,
         own=figures[0],
         other=figures[1],
-        n=n,
-        change=as_told(mean),
+        n=of.n,
+        change=as_told(of.mean),
         low=None,
         high=None,
         verdict=None,
         below=least if is_below else None,
     )
-    if n < LEAST_ROUNDS:
+    if of.found is None:
         return plain
-    found = interval(values, alpha / family)
-    low, high = found.low - slack, found.high + slack
+    low, high = of.found.low - slack, of.found.high + slack
     plain = replace(plain, low=as_told(low), high=as_told(high))
     if is_below:
         return plain
@@ -140,7 +177,7 @@ def compared(  # noqa: PLR0913 (each is a fact of its own)
         return replace(plain, verdict=_word(metric, is_more=low > 0), is_small=is_inside)
     if is_inside:
         return replace(plain, verdict=Verdict.SAME)
-    more = rounds_more(mean, deviation(values), n, alpha / family, most=MOST_MORE, limit=limit, slack=slack)
+    more = rounds_more(of.mean, of.spread, of.n, of.alpha, most=MOST_MORE, limit=limit, slack=slack)
     return replace(plain, verdict=Verdict.UNDECIDED, more=more)
 
 
@@ -157,7 +194,7 @@ def has_ratio(readings: Iterable[Reading], metric: Metric) -> bool:
     )
 
 
-def _mean(readings: list[Reading], *, is_ratio: bool) -> float:
+def _mean(readings: Sequence[Reading], *, is_ratio: bool) -> float:
     if is_ratio:
         return math.exp(mean_of([math.log(one.value) for one in readings]))
     return mean_of([one.value for one in readings])
