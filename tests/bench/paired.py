@@ -15,11 +15,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from fsconsole.model import statistics as student
+
 T = TypeVar("T")
 
-_T_975 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
-"""Student's t for 95 % both ways, by degrees of freedom from 1 on."""
-_Z_975 = 1.959964
 _CLONE_NEWNS = 0x20000
 """include/uapi/linux/sched.h"""
 
@@ -74,10 +73,8 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
     """Return the 95 % interval of the geometric mean, by Student's t on the logarithms."""
     if len(values) < 2:
         return 0.0, math.inf
-    logs = [math.log(value) for value in values]
-    mean, error = statistics.fmean(logs), statistics.stdev(logs) / math.sqrt(len(logs))
-    half = _t_975(len(logs) - 1) * error
-    return math.exp(mean - half), math.exp(mean + half)
+    of_logs = student.interval([math.log(value) for value in values], student.ALPHA)
+    return math.exp(of_logs.low), math.exp(of_logs.high)
 
 
 def judge(what: str, figure: float | Ratio, *, at_least: float | None = None, at_most: float | None = None) -> bool:
@@ -128,11 +125,3 @@ def cpu_s() -> float:
     """Return the CPU time that this process and the children it waited for have used."""
     usages = (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
-
-
-def _t_975(freedom: int) -> float:
-    if freedom <= len(_T_975):
-        return _T_975[freedom - 1]
-    # Abramowitz and Stegun 26.7.5, its first two terms: within 0.001 from here on.
-    z = _Z_975
-    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
