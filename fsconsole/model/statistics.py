@@ -19,7 +19,7 @@ LOOKS = (5, 8, 12)
 LOOK_ALPHAS = (0.001, 0.004, 0.045)
 """ALPHA shared out over LOOKS, nearly all of it to the last: a run that ended at a look has intervals at 1 - its share."""
 _NODES = 24
-"""Intervals of Simpson's rule over the scatter of a deviation: from four rounds on power is right to 0.002."""
+"""Intervals of Simpson's rule over the scatter of a deviation: from four rounds on power is right to 0.005."""
 
 
 def alpha_at(after_round: int) -> float:

@@ -119,10 +119,10 @@ def compared_apart(
     """
     if not own or not other:
         return None
-    values, n = _scaled((own, other), metric), min(len(own), len(other))
-    found = welch(*values, ALPHA / family) if n >= LEAST_ROUNDS else None
-    spread = math.hypot(*map(deviation, values)) if found is not None else 0.0
-    mean = mean_of(values[0]) - mean_of(values[1])
+    (values, bases), n = _scaled((own, other), metric), min(len(own), len(other))
+    found = welch(values, bases, ALPHA / family) if n >= LEAST_ROUNDS else None
+    spread = math.hypot(deviation(values), deviation(bases)) if found is not None else 0.0
+    mean = mean_of(values) - mean_of(bases)
     return _judged((own, other), metric, _Estimate(mean, found, n, spread, ALPHA / family), same)
 
 
@@ -149,10 +149,9 @@ def _judged(sides: Sequence[Sequence[Reading]], metric: Metric, of: _Estimate, s
     is_ratio = has_ratio(both, metric)
     figures = [_mean(side, is_ratio=is_ratio) for side in sides]
     if is_ratio:
-        slack, limit = math.log1p(max(one.resolution / one.value for one in both)), math.log1p(same)
+        slack = math.log1p(max(one.resolution / one.value for one in both))
     else:
-        # Of the smaller figure, so that both rows are the same within it, whichever is the baseline.
-        slack, limit = max(one.resolution for one in both), same * min(map(abs, figures))
+        slack = max(one.resolution for one in both)
     as_told, least = _share if is_ratio else float, LEAST_STEPS * slack
     is_below = not is_ratio and max(map(abs, figures)) < least
     plain = Compared(
@@ -168,15 +167,17 @@ def _judged(sides: Sequence[Sequence[Reading]], metric: Metric, of: _Estimate, s
     )
     if of.found is None:
         return plain
-    low, high = of.found.low - slack, of.found.high + slack
-    plain = replace(plain, low=as_told(low), high=as_told(high))
+    low, high = as_told(of.found.low - slack), as_told(of.found.high + slack)
+    plain = replace(plain, low=low, high=high)
     if is_below:
         return plain
+    limit = same * (1 if is_ratio else abs(plain.other))
     is_inside = -limit <= low and high <= limit
     if low > 0 or high < 0:
         return replace(plain, verdict=_word(metric, is_more=low > 0), is_small=is_inside)
     if is_inside:
         return replace(plain, verdict=Verdict.SAME)
+    limit = math.log1p(limit) if is_ratio else limit
     more = rounds_more(of.mean, of.spread, of.n, of.alpha, most=MOST_MORE, limit=limit, slack=slack)
     return replace(plain, verdict=Verdict.UNDECIDED, more=more)
 
@@ -189,9 +190,7 @@ def figure_of(readings: Iterable[Reading], metric: Metric) -> float:
 
 def has_ratio(readings: Iterable[Reading], metric: Metric) -> bool:
     """Return whether each reading is at least LEAST_STEPS times its resolution, and the metric no share in per cent."""
-    return not is_difference(metric) and all(
-        one.value >= max(LEAST_STEPS * one.resolution, _LEAST) for one in readings
-    )
+    return not is_difference(metric) and all(one.value >= max(LEAST_STEPS * one.resolution, _LEAST) for one in readings)
 
 
 def _mean(readings: Sequence[Reading], *, is_ratio: bool) -> float:

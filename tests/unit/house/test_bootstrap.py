@@ -198,6 +198,19 @@ def test_the_guests_are_fetched_for_the_checks_alone_and_only_with_apt(checkout)
     assert (checkout.fakes / "lab.log").exists()
 
 
+def test_scipy_is_installed_for_the_checks_alone_and_they_go_on_without_it(checkout):
+    checkout.run("demo")
+    assert checkout.installs == 2
+    assert "SciPy" not in checkout.run("test").stderr
+    assert (checkout.fakes / "pip.log").read_text().splitlines()[2].endswith("-r tests/simulate/requirements.lock")
+    checkout.put(
+        checkout.root / ".venv/bin/python", PYTHON.replace('*"pip install"*)', '*"pip install"*) exit 1;; *nothing*)')
+    )
+    done = checkout.run("test")
+    assert "pip could not install SciPy; the tests that need it are skipped\n" in done.stderr
+    assert "bootstrap: pytest\n" in done.stderr
+
+
 @pytest.mark.parametrize("manager", ["dnf", "zypper", "pacman", "apk"])
 def test_other_package_managers_are_told_of_and_not_run(checkout, manager):
     checkout.take("mkfs.btrfs")

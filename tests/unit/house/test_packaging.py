@@ -67,11 +67,16 @@ def test_version_is_the_same_everywhere(project):
     assert project["version"] == fsconsole.__version__
 
 
-def test_the_lock_file_pins_every_requirement_with_a_hash_and_names_no_host(project):
-    text = (CHECKOUT / "requirements.lock").read_text()
-    assert "://" not in text
-    entries = text.replace("\\\n", "").splitlines()
-    assert all("==" in entry and "--hash=sha256:" in entry for entry in entries)
-    pinned = {entry.split("==")[0] for entry in entries}
+def test_the_lock_files_pin_every_requirement_with_a_hash_and_name_no_host(project):
+    groups = tomli.loads((CHECKOUT / "pyproject.toml").read_text())["dependency-groups"]
     extras = project["optional-dependencies"]["test"]
-    assert {name.split(">=")[0] for name in [*project["dependencies"], *extras]} <= pinned
+    for file, wanted in (
+        ("requirements.lock", [*project["dependencies"], *extras, *groups["build"]]),
+        ("tests/simulate/requirements.lock", groups["simulate"]),
+    ):
+        text = (CHECKOUT / file).read_text()
+        assert "://" not in text
+        entries = text.replace("\\\n", "").splitlines()
+        assert all("==" in entry and "--hash=sha256:" in entry for entry in entries)
+        pinned = {entry.split("==")[0] for entry in entries}
+        assert {name.split(">=")[0] for name in wanted} <= pinned
