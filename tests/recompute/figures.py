@@ -372,10 +372,12 @@ class Recomputed:
         busy_s, interrupts_s, available_s = self.run.gauge.busy(*span)
         by = {
             "cpu_by_generator": self.cpu.sum(load.workers, *span),
-            "cpu_by_kernel": self.cpu.sum(self.run.kernel_threads, *span),
+            "cpu_by_kernel": self.cpu.sum(self.run.gauge.kernel_threads, *span),
             "observer": self.cpu.sum(self.programs.engine_threads | self.programs.viewer_threads, *span),
         }
-        others_s = self.cpu.sum(self.cpu.of, *span) - sum(by.values())
+        # What starts the workers and waits for them is the engine's, and none of the four.
+        around_s = self.cpu.sum(set(load.tree) - set(load.workers), *span)
+        others_s = self.cpu.sum(self.cpu.of, *span) - sum(by.values()) - around_s
         by["cpu_by_kernel"] += interrupts_s
         by["cpu"] = busy_s
         figures = {name: Figure(100 * used_s / available_s) for name, used_s in by.items()}

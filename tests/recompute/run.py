@@ -20,6 +20,7 @@ from tests.recompute.tracing import FIEMAP, Event, Instance, of_machine, of_prog
 
 MOUNTED = "root/run/fsconsole/mnt"
 REPORTED = Path("/sys/module/page_reporting/parameters/reported_kib")
+KERNEL_THREADS = Path("/proc/2/task/2/children")
 Json = dict[str, Any]
 
 
@@ -107,6 +108,8 @@ class Gauge:
         self._ticks: list[list[int]] = []
         self._reported: list[int] = []
         self._moved: list[list[int]] = []
+        self.kernel_threads: set[int] = set()
+        """All that there were: those of a mounted filesystem (jbd2, btrfs-transaction) come and go with its mount."""
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._follow, daemon=True)
         self._thread.start()
@@ -118,6 +121,8 @@ class Gauge:
             self._ticks.append([int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]])
             self._reported.append(1024 * int(REPORTED.read_text()) if REPORTED.exists() else 0)
             self._moved.append([*counters(self._device).values(), *counters(self._below).values()])
+            # Children of kthreadd, process 2 (CONFIG_PROC_CHILDREN, man 5 proc_tid_children).
+            self.kernel_threads.update(map(int, KERNEL_THREADS.read_text().split() if KERNEL_THREADS.exists() else ()))
             self.times_ns.append(time.monotonic_ns())
 
     def dirty(self, begin_ns: int, end_ns: int) -> tuple[int, int]:
@@ -170,7 +175,6 @@ class Watched:
     counted: dict[str, int]
     """Difference of the device's counters in /sys/block/NAME/stat from before the run to after it."""
     folder: Path
-    kernel_threads: frozenset[int]
 
 
 _COUNTERS = {"reads": 0, "read_sectors": 2, "writes": 4, "write_sectors": 6, "flushes": 15}
@@ -185,16 +189,6 @@ def counters(device: str) -> dict[str, int]:
     return counted | {f"{name}_bytes": 512 * counted.pop(f"{name}_sectors") for name in ("read", "write")}
 
 
-def kernel_threads() -> frozenset[int]:
-    """Return the threads of the kernel: those whose flags have PF_KTHREAD (man 5 proc, include/linux/sched.h)."""
-    found = set()
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            if int(stat.read_text().rpartition(")")[2].split()[6]) & 0x200000:
-                found.add(int(stat.parent.name))
-    return frozenset(found)
-
-
 def watched_run(root: Path, program: str, plan: Path, device: str, runs: Path) -> Watched:
     """Carry out a plan on a scratch device. Raises RuntimeError where the command fails."""
     with ExitStack() as stack:
@@ -204,12 +198,12 @@ def watched_run(root: Path, program: str, plan: Path, device: str, runs: Path) -
         watcher, gauge = Watcher(root), Gauge(device)
         stack.callback(watcher.close)
         stack.callback(gauge.close)
-        before, threads = counters(device), kernel_threads()
+        before = counters(device)
         machine.write("tracing_on", "1")
         argv = [program, "run", str(plan), "--device", device, "--runs", str(runs), "--json"]
         run = started(argv, (programs, watcher.trace), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         _, said = run.communicate()
-        after, threads = counters(device), threads | kernel_threads()
+        after = counters(device)
         if run.returncode:
             raise RuntimeError(f"exit {run.returncode}: {said}")
     export = json.loads(
@@ -223,5 +217,4 @@ def watched_run(root: Path, program: str, plan: Path, device: str, runs: Path) -
         gauge,
         {name: after[name] - before[name] for name in after},
         runs / export["run"]["id"],
-        threads,
     )
