@@ -20,7 +20,7 @@ _POOL = 30
 """Strongest comparisons among which the sentences are chosen."""
 _OTHER_DAYS = 1.25
 """Safety factor on each interval: another run has other neighbours and other blocks of the disk."""
-_LEAST_TIMES = 1.2
+_LEAST_TIMES, _MOST_TIMES = 1.2, 10
 _MOST_SAME = 30
 """Per cent: limit within which two figures are called the same."""
 
@@ -128,11 +128,11 @@ def _share(pair: Comparison) -> float:
 
 
 def _rounded_down(times: float) -> float:
-    """Return a bound rounded down for print: 1.2 to 1.9, 2 to 9, then two digits of which the second is 0 or 5."""
-    if times < 2:
-        return math.floor(10 * times) / 10
-    step = 1 if times < 10 else 5 * 10 ** (math.floor(math.log10(times)) - 1)
-    return math.floor(times / step) * step
+    """Return a bound rounded down for print: 1.2 to 1.9, then whole numbers up to 10.
+
+    No more is said than ten times: on a busy machine 20 times were 5, and two runs would contradict each other.
+    """
+    return math.floor(10 * times) / 10 if times < 2 else float(min(_MOST_TIMES, math.floor(times)))
 
 
 def _difference(pair: Comparison) -> Statement:
