@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib import import_module
+from keyword import iskeyword
 from typing import Annotated, Any
 
 import typer
@@ -72,6 +73,8 @@ COMMANDS = (
     ("cleanup", "fsconsole.cli.run", "Clean up after killed runs."),
     ("runs", "fsconsole.cli.runs", "List runs, newest first; rename or delete one."),
     ("results", "fsconsole.cli.results", "Print the results of a finished or running run."),
+    ("export", "fsconsole.cli.archive", "Pack a run into one file, also while it is running."),
+    ("import", "fsconsole.cli.archive", "Add a run of another machine from such a file."),
     ("doctor", "fsconsole.cli.doctor", "Check requirements and suggest fixes."),
 )
 """Name, module and one line of help (64 characters at most), in the order of help.
@@ -122,7 +125,8 @@ class Commands(Group):
 def load(name: str, module: str) -> Any:
     """Return a command: the function, or the group of commands, of that name in its module."""
     place = import_module(module)
-    found = getattr(place, name)
+    # No function of Python's can be called import.
+    found = getattr(place, f"{name}_" if iskeyword(name) else name)
     app = typer.Typer(rich_markup_mode=None)
     app.callback()(lambda: None)
     if isinstance(found, typer.Typer):

@@ -219,7 +219,7 @@ def cleanup(
     for folder in folders:
         # Scratch devices of demos that ended unwatched.
         try:
-            made = abandoned_scratch(folder)
+            made = None if folder.is_imported else abandoned_scratch(folder)
             if made is not None and (kept := kept_on(made)):
                 did = f"its scratch device {made.path} is left: {kept}"
                 cleaned.append(Cleaned(folder.name, did, resumable=False))

@@ -10,7 +10,7 @@ import typer
 from fsconsole.cli.app import AsJson, Group, RunsDir
 from fsconsole.cli.complaint import need_root, require_agreement
 from fsconsole.errors import Misused
-from fsconsole.errors.runs import JournalNewer, JournalUnusable, RunLives
+from fsconsole.errors.runs import JournalNewer, JournalUnusable, RunImported, RunLives
 from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.text import pad_left, pad_right, printable, wrap
 
@@ -109,6 +109,9 @@ def delete(
         require_agreement(f"run {printable(folder.name)}", printable("; ".join(needs)), yes=yes)
         if made is not None:
             scratch.remove(made)
+    except RunImported:
+        # Whatever its journal names is another machine's.
+        pass
     except (JournalUnusable, JournalNewer) as error:
         # A damaged run is deleted too: what was made for it can't be told any more.
         typer.echo(f"run {printable(folder.name)}: {error}", err=True)

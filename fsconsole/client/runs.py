@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import ExportFailed, JournalNewer, JournalUnusable, NotRoot
@@ -16,6 +15,7 @@ from fsconsole.journal.past import read_state
 from fsconsole.journal.store import is_alive
 from fsconsole.model.state import RunState, RunStatus
 from fsconsole.results.figures import as_left, cells_over, status_words
+from fsconsole.system.files import new_file
 from fsconsole.system.mounts import read_mounts
 from fsconsole.text import decode
 
@@ -58,8 +58,8 @@ class ListedRun:
     cells: int
     standing: str
     status: str
-    """"new", "running", "paused", "interrupted", "finished" by the journal, "dead", "newer", "damaged" or
-    "unreadable"."""
+    """"new", "running", "paused", "interrupted", "finished" by the journal, "imported", "dead", "newer", "damaged"
+    or "unreadable"."""
 
 
 def look(folder: RunFolder) -> Look:
@@ -72,7 +72,8 @@ def look(folder: RunFolder) -> Look:
     except OSError as error:
         why = error.strerror or str(error)
         raise JournalUnusable(path=folder.journal, why=why) from error
-    return Look(state, alive, status_words(state, alive=alive, read_only=read_only))
+    words = status_words(state, alive=alive, read_only=read_only, is_imported=folder.is_imported)
+    return Look(state, alive, words)
 
 
 def look_at(folder: RunFolder) -> ListedRun:
@@ -86,6 +87,7 @@ def look_at(folder: RunFolder) -> ListedRun:
         return ListedRun(folder.name, "", None, 0, 0, f"{what}: {error}", what)
     state = seen.state
     ended = state.status in (RunStatus.FINISHED, RunStatus.INTERRUPTED, RunStatus.NEW)
+    status = state.status.value if seen.is_alive or ended else "dead"
     return ListedRun(
         run_id=folder.name,
         title=state.request.plan.title,
@@ -93,7 +95,7 @@ def look_at(folder: RunFolder) -> ListedRun:
         cells_over=cells_over(state),
         cells=len(state.cells),
         standing=seen.standing,
-        status=state.status.value if seen.is_alive or ended else "dead",
+        status="imported" if folder.is_imported else status,
     )
 
 
@@ -183,29 +185,10 @@ def read_output(folder: RunFolder, name: str) -> tuple[str, int]:
     return decode(raw), max(0, status.st_size - len(raw))
 
 
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
 def save(path: str, text: str, *, overwrite: bool) -> None:
-    """Write text to a file, in UTF-8. Raises ExportFailed, also for one that is there, unless it may be overwritten.
-
-    A file that is there keeps its content until the new one is wholly written; no link is followed.
-    """
-    place = f"{path}.{os.getpid()}.new" if overwrite else path
+    """Write text to a file, in UTF-8. Raises ExportFailed, also for one that is there, unless it may be overwritten."""
     try:
-        with ExitStack() as undo:
-            fd = os.open(place, _NEW, 0o640)
-            undo.callback(Path(place).unlink, missing_ok=True)
-            with os.fdopen(fd, "w", encoding="utf-8", newline="") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            if overwrite:
-                with suppress(FileNotFoundError):
-                    # A device's node would be gone, and a file have its name.
-                    if stat.S_IFMT(os.lstat(path).st_mode) not in (stat.S_IFREG, stat.S_IFLNK):
-                        raise ExportFailed(path=path, why="it is no plain file")
-                os.replace(place, path)
-            undo.pop_all()
+        with new_file(path, overwrite=overwrite) as file:
+            file.write(text.encode())
     except OSError as error:
         raise ExportFailed(path=path, why=error.strerror or str(error)) from error

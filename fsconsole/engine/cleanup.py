@@ -155,7 +155,7 @@ class Cleaned:
 
 
 def require_resumable(folder: RunFolder) -> None:
-    """Raise RunLives, RunComplete, or JournalUnusable for a foreign folder, unless the run has cells left to do."""
+    """Raise RunLives, RunComplete, or JournalUnusable, RunImported for a foreign folder, unless the run has cells left to do."""
     require_own(folder)
     if is_alive(folder):
         raise RunLives(run=folder.name)
@@ -170,14 +170,16 @@ def resumable_on(scratch_id: str, runs_dir: str) -> tuple[str, ...]:
         with suppress(FsconsoleError):
             state = read_state(folder)
             targets = {target.identity.scratch_id for target in state.request.targets}
-            if scratch_id in targets and _is_open(state) and not is_alive(folder):
+            if scratch_id in targets and _is_open(state) and not (is_alive(folder) or folder.is_imported):
                 found.append(folder.name)
     return tuple(found)
 
 
 def clean_folder(folder: RunFolder) -> tuple[Cleaned, ...]:
-    """Clean up after one run's engine, if it died; returns at most one value."""
+    """Clean up after one run's engine, if it died; returns at most one value. An imported run had its engine elsewhere."""
     name = folder.name
+    if folder.is_imported:
+        return ()
     try:
         require_own(folder)
         with FileLock.acquire(folder.lock):

@@ -10,7 +10,7 @@ import stat
 from contextlib import suppress
 from dataclasses import dataclass
 
-from fsconsole.errors.runs import JournalFull, JournalUnusable
+from fsconsole.errors.runs import JournalFull, JournalUnusable, RunImported
 from fsconsole.system.files import memory_bytes, opened
 from fsconsole.units import format_bytes
 
@@ -86,11 +86,18 @@ class RunFolder:
     """The Unix socket on which a living engine takes requests."""
     raw = _Part("raw")
     """The directory of the tools' own outputs."""
+    imported = _Part("imported")
+    """The manifest of the archive that the folder was imported from; a run of this machine has none."""
 
     @property
     def name(self) -> str:
         """The run's id."""
         return os.path.basename(self.path)
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether the run came by `fsconsole import`: it may be read and deleted, never changed or resumed."""
+        return os.path.lexists(self.imported)
 
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -173,8 +180,10 @@ def require_own(folder: RunFolder) -> None:
     """Let a run's folder pass whose parts are this user's or root's, and which nobody else can write.
 
     A journal holds the consent to a wipe: in a folder that somebody else has filled, it is worth nothing. A
-    symbolic link leads to where nobody looked. Raises JournalUnusable, OSError.
+    symbolic link leads to where nobody looked. Raises JournalUnusable, RunImported, OSError.
     """
+    if folder.is_imported:
+        raise RunImported(folder.journal)
     journals = tuple(folder.journal + suffix for suffix in ("", *BESIDE_JOURNAL))
     for path in (folder.path, *journals, folder.lock, folder.last_word, folder.engine_log, folder.raw):
         with suppress(FileNotFoundError):

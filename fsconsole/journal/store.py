@@ -169,7 +169,7 @@ def make_directory(name: str, parent: int) -> None:
 
 _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
 """RFC 4648, in small letters: nothing in it is mistaken for something else when typed."""
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _ROOM_BEYOND_REQUEST_BYTES = 256 * 1024
 """Empty tables, SQLite's rollback journal, and a block for each directory."""
 
@@ -187,7 +187,7 @@ def create_run(runs_dir: str, request: RunRequest) -> RunFolder:
     """
     document = encode(request)
     with _in_words(runs_dir, len(document)), ExitStack() as stack:
-        if not _NAME.fullmatch(request.run_id):
+        if not RUN_NAME.fullmatch(request.run_id):
             raise RunsReadOnly(path=runs_dir, why=f"'{request.run_id}' is not a name for a run")
         runs_fd = open_or_make(runs_dir)
         stack.callback(os.close, runs_fd)
@@ -223,7 +223,7 @@ def list_runs(runs_dir: str) -> tuple[RunFolder, ...]:
     """
     try:
         with os.scandir(runs_dir) as entries:
-            names = [e.name for e in entries if _NAME.fullmatch(e.name) and e.is_dir(follow_symlinks=False)]
+            names = [e.name for e in entries if RUN_NAME.fullmatch(e.name) and e.is_dir(follow_symlinks=False)]
     except FileNotFoundError:
         return ()
     except PermissionError as error:

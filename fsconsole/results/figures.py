@@ -331,9 +331,11 @@ def cells_in_words(state: RunState) -> str:
     return f"{total}: {words}" if words else total
 
 
-def status_words(state: RunState, *, alive: bool, read_only: bool = False) -> str:
+def status_words(state: RunState, *, alive: bool, read_only: bool = False, is_imported: bool = False) -> str:
     """Return a run's standing; alive says whether an engine holds its lock, read_only whether its disk takes no writes."""
-    resume = f"fsconsole resume {state.request.run_id}"
+    if is_imported:
+        return f"imported, {_as_exported(state)}"
+    resume = f": fsconsole resume {state.request.run_id}"
     # An engine whose run is finished holds its lock for a moment more.
     if state.status is RunStatus.FINISHED:
         return _ended(state, resume)
@@ -341,13 +343,20 @@ def status_words(state: RunState, *, alive: bool, read_only: bool = False) -> st
         has_started = state.status in (RunStatus.RUNNING, RunStatus.PAUSED)
         return f"{state.status.value}: {place(state)}" if has_started else "starting"
     if state.status is RunStatus.NEW:
-        return f"never started: {resume}"
+        return f"never started{resume}"
     if read_only:
         return (
             f"ended {_place_of_death(state)}, and could not say why: its disk is read-only now; "
-            f"copy its folder to another disk, then {resume} --runs DIR"
+            f"copy its folder to another disk, then {resume.removeprefix(': ')} --runs DIR"
         )
-    return f"engine died {_place_of_death(state)}: {resume}"
+    return f"engine died {_place_of_death(state)}{resume}"
+
+
+def _as_exported(state: RunState) -> str:
+    """Return the standing of a run that can't be resumed here; one whose engine lived or had died was not over."""
+    if state.status is RunStatus.FINISHED:
+        return _ended(state, "")
+    return f"exported after {cells_over(state)} of {len(state.cells)} cells"
 
 
 def place(state: RunState) -> str:
@@ -360,14 +369,15 @@ def place(state: RunState) -> str:
 
 
 def _ended(state: RunState, resume: str) -> str:
+    """Return how a run ended; of one that was stopped with the words on how it is resumed behind it."""
     if state.outcome is Outcome.DONE:
         return f"finished: {state.reason}" if state.reason else "finished"
     if state.outcome is not Outcome.STOPPED:
         return f"failed: {state.reason}" if state.reason else "failed"
     stopped = [cell for cell in state.cells if cell.status is CellStatus.STOPPED]
     if stopped:
-        return f"stopped {_where(stopped[-1])}: {resume}"
-    return f"stopped after {cells_over(state)} of {len(state.cells)} cells: {resume}"
+        return f"stopped {_where(stopped[-1])}{resume}"
+    return f"stopped after {cells_over(state)} of {len(state.cells)} cells{resume}"
 
 
 def _place_of_death(state: RunState) -> str:

@@ -208,6 +208,8 @@ class RunSnapshot:
     alive: bool
     read_only: bool = False
     """Whether its disk takes no writes; asked of a dead run alone."""
+    is_imported: bool = False
+    """Whether it is another machine's, which is never resumed here."""
 
     @property
     def finished(self) -> bool:

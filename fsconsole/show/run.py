@@ -161,7 +161,9 @@ def standing_words(snapshot: RunSnapshot, now_ns: int) -> str:
     """Return the run's status in few words."""
     state = snapshot.state
     if snapshot.finished or not snapshot.alive:
-        words = status_words(state, alive=snapshot.alive, read_only=snapshot.read_only)
+        words = status_words(
+            state, alive=snapshot.alive, read_only=snapshot.read_only, is_imported=snapshot.is_imported
+        )
         # Here a key resumes it.
         return words.removesuffix(f": fsconsole resume {state.request.run_id}")
     return place_words(state, now_ns, per_cell_s=snapshot.known.cell_s)
@@ -170,7 +172,7 @@ def standing_words(snapshot: RunSnapshot, now_ns: int) -> str:
 def step_line(snapshot: RunSnapshot, now_ns: int) -> str:
     """Return what is being done right now, or what can be done where nothing is."""
     state = snapshot.state
-    if snapshot.finished:
+    if snapshot.finished or snapshot.is_imported:
         return "The run is over; enter shows its results."
     if snapshot.dead and state.status is RunStatus.NEW:
         return "Never started; r starts it."

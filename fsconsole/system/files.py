@@ -1,12 +1,15 @@
-"""Reads sysfs and /proc files, and host facts that come from them."""
+"""Reads sysfs and /proc files, and host facts that come from them; writes new files whole."""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from types import TracebackType
-from typing import TypeVar
+from typing import IO, TypeVar
 
 from fsconsole.text import decode
 
@@ -51,6 +54,33 @@ def opened(
         yield fd
     finally:
         os.close(fd)
+
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@contextmanager
+def new_file(path: str, *, overwrite: bool, mode: int = 0o640) -> Iterator[IO[bytes]]:
+    """Give a new file to write for a with block; it stays, synced, unless the block raises.
+
+    A file that is there is an error unless it may be overwritten; then it keeps its content until the new one is
+    wholly written, and no link is followed. Raises OSError.
+    """
+    place = f"{path}.{os.getpid()}.new" if overwrite else path
+    with ExitStack() as undo:
+        fd = os.open(place, _NEW, mode)
+        undo.callback(Path(place).unlink, missing_ok=True)
+        with os.fdopen(fd, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(fd)
+        if overwrite:
+            with suppress(FileNotFoundError):
+                # A device's node would be gone, and a file have its name.
+                if stat.S_IFMT(os.lstat(path).st_mode) not in (stat.S_IFREG, stat.S_IFLNK):
+                    raise OSError(errno.EINVAL, "it is no plain file")
+            os.replace(place, path)
+        undo.pop_all()
 
 
 class Closing:

@@ -81,6 +81,7 @@ class Watch:
             history=self._keeper.history(),
             alive=seen.alive,
             read_only=not seen.alive and state.status is not RunStatus.FINISHED and is_read_only(self._folder),
+            is_imported=self._folder.is_imported,
         )
 
     def look_back(self) -> bool:

@@ -304,6 +304,8 @@ class RunScreen(ConsoleScreen):
         return True
 
     def _is_open(self, snapshot: RunSnapshot) -> bool:
+        if snapshot.is_imported:
+            return False
         return snapshot.dead or any(cell.status in OPEN_STATUSES for cell in snapshot.state.cells)
 
     def action_pause(self) -> None:
