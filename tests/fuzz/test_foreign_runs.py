@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.text import printable_lines
 from tests.fuzz.cage import acting_in, assert_harmless, caged, say
 from tests.fuzz.damage import damages
+from tests.fuzz.packing import files_of, members_of, pack
 from tests.fuzz.test_plan_files import QUICK
 
 READING = (
@@ -26,7 +28,7 @@ READING = (
 )  # fmt: skip
 CHANGING = (
     ("cleanup",), ("resume", "--show"), ("runs", "rename", "NAME", "another title"), ("cleanup", "--json"), ("runs",),
-    ("runs", "delete", "NAME"),
+    ("export", "NAME", "FILE", "--force"), ("import", "FILE"), ("runs", "delete", "NAME"), ("import", "FILE"),
 )  # fmt: skip
 A_FEW = st.sets(st.integers(0, len(READING) - 1), min_size=1, max_size=2)
 """Of the commands that read: to try all of them on each folder would leave time for few folders."""
@@ -65,11 +67,25 @@ def test_commands_that_act_on_a_foreign_run_execute_nothing_of_it_and_stay_in_it
         harmless(tmp_path, words, folder)
 
 
+@settings(QUICK, max_examples=settings.default.max_examples // 3)
+@given(make=damages())
+def test_an_archive_of_whatever_is_imported_whole_or_not_at_all_and_never_acts(tmp_path: Path, make: Make) -> None:
+    folder = make(tmp_path)
+    with contextlib.suppress(OSError):
+        pack(tmp_path / "runs" / "x.fsrun", members_of(files_of(folder)))
+        imported = RunFolder(str(tmp_path / "runs" / "another"))
+        harmless(tmp_path, ("import", "FILE"), imported)
+        assert imported.is_imported or [name for name in os.listdir(tmp_path / "runs") if name[0] == "."] == []
+        for words in (("results", "another"), ("resume", "another"), ("runs", "rename", "another", "x"), ("cleanup",)):
+            harmless(tmp_path, words, imported)
+
+
 def harmless(directory: Path, words: tuple[str, ...], folder: RunFolder) -> None:
     """Carry a command out in a cage, and prove that what lies beside the runs is as it was."""
     canary = directory / "canary"
     canary.write_text("as it was")
-    named = tuple(folder.name if word == "NAME" else word for word in words)
+    places = {"NAME": folder.name, "FILE": str(directory / "runs" / "x.fsrun")}
+    named = tuple(places.get(word, word) for word in words)
     with caged(directory, MACHINE_LOCK):
         said = say(*named, "--runs", str(directory / "runs"))
     assert_harmless(said, words)

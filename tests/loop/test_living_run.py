@@ -13,9 +13,12 @@ import pytest
 from fsconsole.client.engine import start_engine
 from fsconsole.devices.scratch import Scratch
 from fsconsole.errors import ExitCode
+from fsconsole.journal.events import Cursor
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
-from fsconsole.journal.store import is_alive
+from fsconsole.journal.reader import JournalReader
+from fsconsole.journal.store import is_alive, list_runs
+from fsconsole.model.events import CommandFinished
 from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellStatus, RunState, RunStatus
 from tests.lab.soak import SOAK
@@ -152,3 +155,26 @@ def test_no_command_that_looks_at_its_device_or_is_refused_costs_a_cell(
     assert set(statuses) == {CellStatus.DONE}
     assert len(statuses) > TIMES // 10
     assert_nothing_left(own_scratch.device, living)
+
+
+def test_an_export_of_a_living_run_is_whole_and_costs_it_no_cell(living: RunFolder, tmp_path: Path) -> None:
+    runs, whole = ("--runs", str(tmp_path / "runs")), []
+    for number in range(6):
+        path, other = str(tmp_path / f"{number}.fsrun"), str(tmp_path / str(number))
+        succeed("export", living.name, path, *runs)
+        assert is_alive(living)
+        succeed("import", path, "--runs", other)
+        (imported,) = list_runs(other)
+        whole.append(imported)
+    statuses = stopped(living)
+    assert set(statuses) == {CellStatus.DONE}
+    entries = JournalReader(living.journal).read_since(Cursor(), max_samples=0).entries
+    for imported in whole:
+        copied = JournalReader(imported.journal).read_since(Cursor(), max_samples=0)
+        assert copied.entries == entries[: len(copied.entries)]
+        named = {seen.output for seen in copied.observations if isinstance(seen, CommandFinished)}
+        assert named
+        for name in named:
+            assert Path(imported.path, name).read_bytes() == Path(living.path, name).read_bytes()
+    done = [sum(cell.status is CellStatus.DONE for cell in read_state(imported).cells) for imported in whole]
+    assert 1 <= done[0] <= done[-1] <= len(statuses)
