@@ -16,7 +16,6 @@ import tarfile
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import IO
 
 import msgspec
 
@@ -95,7 +94,7 @@ def _room_for(manifest: Manifest, runs_dir: str) -> Iterator[None]:
         raise RunsReadOnly(path=runs_dir, why=error.strerror or str(error)) from error
 
 
-def _unpacked(packed: IO[bytes], manifest: Manifest, path: str, runs_dir: str) -> RunFolder:
+def _unpacked(packed: gzip.GzipFile, manifest: Manifest, path: str, runs_dir: str) -> RunFolder:
     runs_dir = os.path.abspath(runs_dir)
     with ExitStack() as stack:
         runs_fd = open_or_make(runs_dir)
@@ -128,7 +127,7 @@ def _unpacked(packed: IO[bytes], manifest: Manifest, path: str, runs_dir: str) -
     return RunFolder(os.path.join(runs_dir, manifest.run))
 
 
-def _read_manifest(packed: IO[bytes], path: str) -> Manifest:
+def _read_manifest(packed: gzip.GzipFile, path: str) -> Manifest:
     size_bytes = _header(packed, MANIFEST, path)
     if size_bytes > MAX_MANIFEST_BYTES:
         raise ArchiveRefused(path, f"its manifest has {format_bytes(size_bytes)}")
@@ -146,7 +145,7 @@ def _read_manifest(packed: IO[bytes], path: str) -> Manifest:
     return manifest
 
 
-def _header(packed: IO[bytes], name: str, path: str) -> int:
+def _header(packed: gzip.GzipFile, name: str, path: str) -> int:
     """Read the header of the member that must come next, and return its size in bytes."""
     block = b"".join(_exactly(packed, tarfile.BLOCKSIZE, path))
     with _refusals(path):
@@ -160,7 +159,7 @@ def _header(packed: IO[bytes], name: str, path: str) -> int:
     return member.size
 
 
-def _exactly(packed: IO[bytes], size_bytes: int, path: str) -> Iterator[bytes]:
+def _exactly(packed: gzip.GzipFile, size_bytes: int, path: str) -> Iterator[bytes]:
     """Give so many bytes of an archive, in pieces. Raises ArchiveRefused."""
     while size_bytes:
         with _refusals(path):
@@ -171,7 +170,7 @@ def _exactly(packed: IO[bytes], size_bytes: int, path: str) -> Iterator[bytes]:
         yield chunk
 
 
-def _unpack(packed: IO[bytes], listed: ArchivedFile, hidden_fd: int, path: str) -> None:
+def _unpack(packed: gzip.GzipFile, listed: ArchivedFile, hidden_fd: int, path: str) -> None:
     """Write the next member below the hidden folder. Raises ArchiveRefused, OSError where it can't be written."""
     if _header(packed, listed.name, path) != listed.size_bytes:
         raise ArchiveRefused(path, f"'{listed.name}' does not have the size in its manifest")
@@ -188,7 +187,7 @@ def _unpack(packed: IO[bytes], listed: ArchivedFile, hidden_fd: int, path: str) 
         raise ArchiveRefused(path, f"'{listed.name}' does not have the sha256 in its manifest")
 
 
-def _skip_padding(packed: IO[bytes], size_bytes: int, path: str) -> None:
+def _skip_padding(packed: gzip.GzipFile, size_bytes: int, path: str) -> None:
     for _ in _exactly(packed, len(padding(size_bytes)), path):
         pass
 
@@ -203,7 +202,7 @@ def _put(name: str, chunks: Iterable[bytes], hidden_fd: int) -> None:
         os.fsync(fd)
 
 
-def _require_end(packed: IO[bytes], path: str) -> None:
+def _require_end(packed: gzip.GzipFile, path: str) -> None:
     """Let an archive pass that ends here, with its check sum. Raises ArchiveRefused."""
     end = b"".join(_exactly(packed, 2 * tarfile.BLOCKSIZE, path))
     with _refusals(path):
