@@ -26,6 +26,7 @@ COPIED = (
     "fsconsole",
     "tests",
     "configs",
+    "docs",
     "pyproject.toml",
     "README.md",
     "CHANGELOG.md",

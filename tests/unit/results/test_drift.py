@@ -1,0 +1,42 @@
+"""Why rounds: a device that slows down favours whoever comes first, unless each round has every variant."""
+
+from __future__ import annotations
+
+from fsconsole.model.plan import Order
+from fsconsole.model.verdicts import Verdict
+from tests.bench import drift
+from tests.unit.house.source import CHECKOUT
+from tests.unit.plan.examples import build
+
+
+def test_figures_of_the_page_are_those_of_the_simulation() -> None:
+    page = (CHECKOUT / "docs" / "why-rounds.md").read_text()
+    assert drift.text() in page, drift.text()
+
+
+def test_the_simulation_orders_cells_as_plans_do() -> None:
+    for order in drift.ORDERS:
+        plan = build(
+            f"""
+            schema = 1
+            seed = 7
+            repeats = {drift.REPEATS}
+            order = "{order.value}"
+            variant = [
+                {{ type = "ext4" }}, {{ type = "ext4", mount = "data=writeback" }}, {{ type = "xfs" }}, {{ type = "btrfs" }},
+            ]
+            workload = [{{ kind = "create", file_size = "1MiB" }}]
+            """
+        )
+        kinds = [("ext4", ()), ("ext4", ("data=writeback",)), ("xfs", ()), ("btrfs", ())]
+        cells = [(kinds.index((cell.variant.filesystem, cell.variant.mount_words)), cell.repeat) for cell in plan.cells]
+        assert cells == drift.places(order, 7), order
+
+
+def test_drift_tells_equal_variants_apart_as_listed_and_not_in_rounds() -> None:
+    assert any(drift.signs(Order.AS_LISTED, drift.SHOWN))
+    for order in drift.ORDERS:
+        for seed in range(20):
+            words = [one.verdict for one in drift.verdicts(order, seed)]
+            told = [{-1: Verdict.SLOWER, 1: Verdict.FASTER}.get(sign) for sign in drift.signs(order, seed)]
+            assert [word if word in (Verdict.SLOWER, Verdict.FASTER) else None for word in words] == told
