@@ -93,11 +93,15 @@ NULLS = (equal, noisy_baseline, noisy_row, drift, jump, slow_rounds, heavy_tails
 Intervals = tuple[Logs, Logs]
 
 
+def _family(logs: Logs) -> int:
+    return logs.shape[1] - 1
+
+
 def paired(logs: Logs, alpha: float = ALPHA) -> Intervals:
     """Student's t of the differences round by round, Bonferroni: what fsconsole does."""
     apart = logs[:, 1:] - logs[:, :1]
     n = logs.shape[2]
-    return apart.mean(2), stats.t.isf(alpha / 2 / (ROWS - 1), n - 1) * apart.std(2, ddof=1) / math.sqrt(n)
+    return apart.mean(2), stats.t.isf(alpha / 2 / _family(logs), n - 1) * apart.std(2, ddof=1) / math.sqrt(n)
 
 
 def moderated(logs: Logs, alpha: float = ALPHA) -> Intervals:
@@ -106,7 +110,7 @@ def moderated(logs: Logs, alpha: float = ALPHA) -> Intervals:
     n = logs.shape[2]
     own = apart.var(2, ddof=1)
     both = (own + own.mean(1, keepdims=True)) / 2
-    return apart.mean(2), stats.t.isf(alpha / 2 / (ROWS - 1), 2 * (n - 1)) * np.sqrt(both / n)
+    return apart.mean(2), stats.t.isf(alpha / 2 / _family(logs), 2 * (n - 1)) * np.sqrt(both / n)
 
 
 def welch(logs: Logs, alpha: float = ALPHA) -> Intervals:
@@ -115,7 +119,7 @@ def welch(logs: Logs, alpha: float = ALPHA) -> Intervals:
     of = logs.var(2, ddof=1) / n
     own, other = of[:, 1:], of[:, :1]
     freedom = (n - 1) * (own + other) ** 2 / (own**2 + other**2)
-    return logs[:, 1:].mean(2) - logs[:, :1].mean(2), stats.t.isf(alpha / 2 / (ROWS - 1), freedom) * np.sqrt(
+    return logs[:, 1:].mean(2) - logs[:, :1].mean(2), stats.t.isf(alpha / 2 / _family(logs), freedom) * np.sqrt(
         own + other
     )
 
@@ -124,8 +128,8 @@ def dunnett(logs: Logs, alpha: float = ALPHA) -> Intervals:
     """Dunnett's test with one spread pooled from all rows, rounds left aside."""
     n = logs.shape[2]
     pooled = logs.var(2, ddof=1).mean(1, keepdims=True)
-    half = _dunnett_quantile(ROWS * (n - 1), alpha) * np.sqrt(2 * pooled / n)
-    return logs[:, 1:].mean(2) - logs[:, :1].mean(2), np.broadcast_to(half, (len(logs), ROWS - 1))
+    half = _dunnett_quantile(_family(logs), logs.shape[1] * (n - 1), alpha) * np.sqrt(2 * pooled / n)
+    return logs[:, 1:].mean(2) - logs[:, :1].mean(2), np.broadcast_to(half, (len(logs), _family(logs)))
 
 
 def pooled_pairs(logs: Logs, alpha: float = ALPHA) -> Intervals:
@@ -133,18 +137,18 @@ def pooled_pairs(logs: Logs, alpha: float = ALPHA) -> Intervals:
     n = logs.shape[2]
     rest = logs - logs.mean(1, keepdims=True)
     rest = rest - rest.mean(2, keepdims=True)
-    freedom = (ROWS - 1) * (n - 1)
-    half = _dunnett_quantile(freedom, alpha) * np.sqrt(2 * (rest**2).sum((1, 2)) / freedom / n)
-    return logs[:, 1:].mean(2) - logs[:, :1].mean(2), np.broadcast_to(half[:, None], (len(logs), ROWS - 1))
+    freedom = _family(logs) * (n - 1)
+    half = _dunnett_quantile(_family(logs), freedom, alpha) * np.sqrt(2 * (rest**2).sum((1, 2)) / freedom / n)
+    return logs[:, 1:].mean(2) - logs[:, :1].mean(2), np.broadcast_to(half[:, None], (len(logs), _family(logs)))
 
 
 @lru_cache
-def _dunnett_quantile(freedom: int, alpha: float) -> float:
-    """Return the two-sided quantile of the largest of 12 t with a common baseline (Dunnett 1955), by 400,000 draws."""
+def _dunnett_quantile(family: int, freedom: int, alpha: float) -> float:
+    """Return the two-sided quantile of the largest t of a family with one baseline (Dunnett 1955), by 400,000 draws."""
     draw = np.random.default_rng(1955)
-    means, largest = draw.normal(size=(400_000, ROWS)), draw.chisquare(freedom, 400_000)
+    means, squares = draw.normal(size=(400_000, family + 1)), draw.chisquare(freedom, 400_000)
     apart = np.abs(means[:, 1:] - means[:, :1]).max(1) / math.sqrt(2)
-    return float(np.quantile(apart / np.sqrt(largest / freedom), 1 - alpha))
+    return float(np.quantile(apart / np.sqrt(squares / freedom), 1 - alpha))
 
 
 METHODS: dict[str, Callable[..., Intervals]] = {
@@ -174,7 +178,7 @@ def differs_from_product(logs: Logs, alpha: float = ALPHA) -> int:
         base = {number: Reading(float(value)) for number, value in enumerate(grid[0])}
         for row, word in zip(grid[1:], words, strict=True):
             own = {number: Reading(float(value)) for number, value in enumerate(row)}
-            pair = compared(own, base, Metric.DURABLE, family=ROWS - 1, alpha=alpha)
+            pair = compared(own, base, Metric.DURABLE, family=_family(logs), alpha=alpha)
             assert pair is not None
             wrong += {Verdict.UNDECIDED: 0, Verdict.SAME: 1}.get(pair.verdict or Verdict.SAME, 2) != word
     return wrong
@@ -183,9 +187,9 @@ def differs_from_product(logs: Logs, alpha: float = ALPHA) -> int:
 # Reports.
 
 
-def false_winners(draw: np.random.Generator, grids: int) -> tuple[float, int]:
+def false_winners(draw: np.random.Generator, grids: int, rows: int) -> tuple[float, int]:
     """Print the share of grids with a false winner, by method; return the largest of paired(), and the differences."""
-    print(f"\nfalse winners, % of {grids} grids of {ROWS} equal rows")
+    print(f"\nfalse winners, % of {grids} grids of {rows} equal rows")
     print(f"{'':30}" + "".join(f"{name:>16}" for name in METHODS))
     print(f"{'rounds':30}" + f"{'5':>9}{'12':>7}" * len(METHODS))
     worst, wrong = 0.0, 0
@@ -193,7 +197,7 @@ def false_winners(draw: np.random.Generator, grids: int) -> tuple[float, int]:
         line = f"{null.__name__.replace('_', ' '):30}"
         shares = {n: dict.fromkeys(METHODS, 0.0) for n in (5, 12)}
         for n, of in shares.items():
-            logs = null(draw, grids, n)
+            logs = null(draw, grids, n)[:, :rows]
             wrong += differs_from_product(logs[:_HELD_AGAINST])
             for name, method in METHODS.items():
                 of[name] = 100 * float(winners(method(logs)).any(1).mean())
@@ -222,7 +226,7 @@ def power(draw: np.random.Generator, grids: int) -> float:
 def auto(logs: Logs, alphas: tuple[float, ...] = LOOK_ALPHAS) -> tuple[Flags, NDArray[np.int64]]:
     """Return the winners of runs that end at the first look at which all rows are decided, and their rounds."""
     last = np.zeros(len(logs), dtype=np.int64)
-    won = np.zeros((len(logs), ROWS - 1), dtype=np.bool_)
+    won = np.zeros((len(logs), _family(logs)), dtype=np.bool_)
     for n, alpha in zip(LOOKS, alphas, strict=True):
         found = paired(logs[:, :, :n], alpha)
         ends = (last == 0) & (decided(found).all(1) | (n == LOOKS[-1]))
@@ -264,7 +268,9 @@ def main() -> int:
     parser.add_argument("--grids", type=int, default=20_000)
     words = parser.parse_args()
     draw = np.random.default_rng(16)
-    worst, wrong = false_winners(draw, words.grids)
+    worst, wrong = false_winners(draw, words.grids, ROWS)
+    _, wrong_of_few = false_winners(draw, words.grids, 3)
+    wrong += wrong_of_few
     found = power(draw, words.grids)
     worst_auto, found_auto = looks(draw, words.grids)
     print(f"\nrows in which fsconsole's verdict is another one than this program's: {wrong}")
