@@ -126,6 +126,22 @@ class TooManyPairs(FsconsoleError, exit_code=ExitCode.USAGE):
     advice = "Compare with one baseline: --baseline LABEL."
 
 
+class RequirementsMissed(FsconsoleError, exit_code=ExitCode.REQUIREMENTS_MISSED):
+    """No row of a run meets all that its plan requires; each misses a limit."""
+
+    run: str
+    sentence = "No row meets the plan's requirements: each misses one."
+    advice = "`fsconsole results {run}` shows each row's bound beside the limit."
+
+
+class RequirementsUndecided(FsconsoleError, exit_code=ExitCode.REQUIREMENTS_UNDECIDED):
+    """No row of a run certainly meets all that its plan requires, and at least one may."""
+
+    run: str
+    sentence = "No row certainly meets the plan's requirements, but not every row misses them."
+    advice = "`fsconsole results {run}` shows why: mostly too few rounds, too few operations, or a bound on the other side of its limit."
+
+
 class RunMissing(FsconsoleError, exit_code=ExitCode.RUN_MISSING):
     run: str
     runs_dir: str

@@ -168,7 +168,7 @@ class FeatureSeen(InCell, frozen=True, array_like=True):
     value: str
 
 
-class LatencySeen(Latencies, frozen=True):
+class LatencySeen(Latencies, frozen=True, kw_only=True):
     """How long one kind of operation of a load took, over all its threads."""
 
     cell: int

@@ -9,10 +9,13 @@ operations side by side; each single word is whole.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum, IntEnum
+from enum import IntEnum
 
+from fsconsole.model.thresholds import MOST_EDGES
+from fsconsole.model.timed import Timed
 from fsconsole.model.wire import Wire
 from fsconsole.model.workload import Workload, WorkloadKind
 
@@ -36,22 +39,6 @@ MOST_PROCESSES = 128
 with more writers mean, p95 and p99 are too high."""
 
 
-class Timed(str, Enum):
-    """What is timed: a file operation as a whole, or each call that moves data."""
-
-    CREATE = "create"
-    """Making the empty file: the open."""
-    WRITE = "write"
-    APPEND = "append"
-    READ = "read"
-    RANDOM_READ = "random-read"
-    RANDOM_WRITE = "random-write"
-    STAT = "stat"
-    DELETE = "delete"
-    FSYNC = "fsync"
-    FDATASYNC = "fdatasync"
-
-
 _TIMED_IN: dict[WorkloadKind, tuple[Timed, ...]] = {
     WorkloadKind.CREATE: (Timed.CREATE, Timed.WRITE),
     WorkloadKind.APPEND: (Timed.APPEND,),
@@ -61,15 +48,19 @@ _TIMED_IN: dict[WorkloadKind, tuple[Timed, ...]] = {
     WorkloadKind.STAT: (Timed.STAT,),
     WorkloadKind.DELETE: (Timed.DELETE,),
 }
-CALLS = frozenset({Timed.WRITE, Timed.APPEND, Timed.READ, Timed.RANDOM_READ, Timed.RANDOM_WRITE})
-"""Operations that move data: a load's latency figures are theirs, where it has any."""
-SYNCS = frozenset({Timed.FSYNC, Timed.FDATASYNC})
 
 
 class LatencyBucket(Wire, frozen=True, array_like=True):
     """How many operations fell into one bucket; on the wire [bucket, count], since a journal holds thousands."""
 
     bucket: int
+    count: int
+
+
+class Beyond(Wire, frozen=True, array_like=True):
+    """How many operations took longer than a limit of the plan; on the wire [edge_ns, count]."""
+
+    edge_ns: int
     count: int
 
 
@@ -82,6 +73,8 @@ class Latencies(Wire, frozen=True):
     over_2_s: int
     over_10_s: int
     buckets: tuple[LatencyBucket, ...]
+    beyond: tuple[Beyond, ...] = ()
+    """Exact counts at the limits that the plan sets for percentiles."""
 
     @property
     def count(self) -> int:
@@ -94,14 +87,22 @@ class Latencies(Wire, frozen=True):
         return self.sum_ns / self.count if self.buckets else 0.0
 
     def percentile_ns(self, percent: float) -> float:
-        """Return the middle of the bucket that holds the percentile (nearest rank), never above the maximum."""
-        rank = percent / 100 * self.count
+        """Return the middle of the bucket that holds the percentile (nearest rank), never above the maximum.
+
+        A limit of the plan is an edge: by the exact count at it, the figure lies on the limit's right side.
+        """
+        rank = left = math.ceil(percent * self.count / 100)
+        figure = float(self.max_ns)
         for bucket in self.buckets:
-            rank -= bucket.count
-            if rank <= 0:
+            left -= bucket.count
+            if left <= 0:
                 low, high = bucket_bounds_ns(bucket.bucket)
-                return min((low + high) / 2, float(self.max_ns))
-        return float(self.max_ns)
+                figure = min((low + high) / 2, figure)
+                break
+        for edge in self.beyond:
+            is_within = self.count - edge.count >= rank
+            figure = min(figure, float(edge.edge_ns)) if is_within else max(figure, edge.edge_ns + 1.0)
+        return figure
 
 
 def bucket_of(latency_ns: int) -> int:
@@ -127,12 +128,20 @@ def timed_in(workload: Workload) -> tuple[Timed, ...]:
     return tuple(dict.fromkeys(kinds + ([Timed(workload.sync_call.value)] if workload.syncs else [])))
 
 
+def edges_in(workload: Workload, timed: Timed) -> tuple[int, ...]:
+    """Return the limits in nanoseconds that the plan sets for percentiles of these operations, rising, at most MOST_EDGES."""
+    return tuple(sorted({one.edge_ns for one in workload.require if one.is_about(timed)}))[:MOST_EDGES]
+
+
 def merged(parts: Sequence[Latencies]) -> Latencies:
-    """Return several operations' latencies as one; the first names it. Raises IndexError for none."""
+    """Return several operations' latencies, of one load, as one; the first names it. Raises IndexError for none."""
     counts: dict[int, int] = {}
+    beyond: dict[int, int] = {}
     for part in parts:
         for bucket in part.buckets:
             counts[bucket.bucket] = counts.get(bucket.bucket, 0) + bucket.count
+        for edge in part.beyond:
+            beyond[edge.edge_ns] = beyond.get(edge.edge_ns, 0) + edge.count
     return Latencies(
         operation=parts[0].operation,
         sum_ns=sum(part.sum_ns for part in parts),
@@ -140,6 +149,7 @@ def merged(parts: Sequence[Latencies]) -> Latencies:
         over_2_s=sum(part.over_2_s for part in parts),
         over_10_s=sum(part.over_10_s for part in parts),
         buckets=tuple(LatencyBucket(bucket, counts[bucket]) for bucket in sorted(counts)),
+        beyond=tuple(Beyond(edge_ns, beyond[edge_ns]) for edge_ns in sorted(beyond)),
     )
 
 
@@ -184,9 +194,11 @@ class RegionWord(IntEnum):
     MAX_NS = BUCKETS + 1
     OVER_2_S = BUCKETS + 2
     OVER_10_S = BUCKETS + 3
+    BEYOND = BUCKETS + 4
+    """First of MOST_EDGES words: operations that took longer than the limits of edges_in()."""
 
 
-REGION_WORDS = -(-(BUCKETS + len(RegionWord)) // SLOT_WORDS) * SLOT_WORDS
+REGION_WORDS = -(-(RegionWord.BEYOND + MOST_EDGES) // SLOT_WORDS) * SLOT_WORDS
 REGION_BYTES = WORD_BYTES * REGION_WORDS
 """Whole cache lines, so that no two threads write into one."""
 

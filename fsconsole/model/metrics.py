@@ -6,7 +6,7 @@ import difflib
 from enum import Enum
 
 from fsconsole.errors.runs import UnknownColumn
-from fsconsole.model.load import SYNCS, Timed
+from fsconsole.model.timed import SYNCS, Timed
 
 
 class Unit(str, Enum):
@@ -25,6 +25,7 @@ class Unit(str, Enum):
 _OF_EACH = (
     ("ops_per_s", "ops/s", Unit.PER_SECOND, "{} calls of a mix / (last writer done - first writer started)"),
     ("mean", "mean", Unit.MILLISECONDS, "mean time of one {} call of a mix"),
+    ("count", "calls", Unit.COUNT, "{} calls of a mix"),
     ("p50", "p50", Unit.MILLISECONDS, "median of these {} calls, within 6 %"),
     ("p99", "p99", Unit.MILLISECONDS, "99 % of these {} calls were no longer, within 6 %"),
     ("max", "max", Unit.MILLISECONDS, "the longest of these {} calls"),
@@ -181,6 +182,7 @@ class Metric(str, Enum):
     LATENCY_MEAN = ("latency_mean", "latency", Unit.MILLISECONDS,
         "mean time of one call that reads or writes a block, with the sync after it; stats, deletes: of one file. "
         "Mean, p95 and p99 only for up to 128 writers, which are processes")
+    LATENCY_COUNT = "latency_count", "calls", Unit.COUNT, "calls that the latency is of"
     LATENCY_P50 = "latency_p50", "latency p50", Unit.MILLISECONDS, "median of the same, within 6 %"
     LATENCY_P95 = ("latency_p95", "latency p95", Unit.MILLISECONDS,
         "95 % of the same were no longer, within 6 %")
@@ -190,6 +192,7 @@ class Metric(str, Enum):
     OVER_2_S = "over_2_s", "over 2 s", Unit.PERCENT, "share of the same that took more than 2 s"
     OVER_10_S = "over_10_s", "over 10 s", Unit.PERCENT, "share of the same that took more than 10 s"
     FSYNC_MEAN = "fsync_mean", "fsync", Unit.MILLISECONDS, "mean time of one fsync or fdatasync of the load"
+    FSYNC_COUNT = "fsync_count", "fsyncs", Unit.COUNT, "calls of fsync or fdatasync by the load"
     FSYNC_P50 = "fsync_p50", "fsync p50", Unit.MILLISECONDS, "median of the same, within 6 %"
     FSYNC_P99 = "fsync_p99", "fsync p99", Unit.MILLISECONDS, "99 % of the same were no longer, within 6 %"
     FSYNC_MAX = "fsync_max", "fsync max", Unit.MILLISECONDS, "the longest of the same"

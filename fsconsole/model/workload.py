@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from fsconsole.model.thresholds import Requirement
 from fsconsole.model.wire import Wire
 
 
@@ -150,6 +151,8 @@ class Workload(Wire, frozen=True):
     """(name, value) pairs of device and kernel settings that hold for this workload alone."""
     thread_counts: tuple[int, ...] = ()
     """Of a plan's workload: the axis, whose first value is threads; empty in a cell."""
+    require: tuple[Requirement, ...] = ()
+    """Limits that its figures must keep in a row that meets the plan's requirements."""
     sizing: Sizing | None = None
     """None: its size is the plan's own."""
     size: str = ""

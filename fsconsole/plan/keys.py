@@ -40,6 +40,7 @@ from fsconsole.plan.planfile import (
     Scale,
     ScaleKind,
 )
+from fsconsole.plan.requirements import read_requirements, requirements_toml, typed_requirements
 from fsconsole.text import GIB, KIB, TIB
 
 # Bounds: wide enough for any real plan, narrow enough to catch a slip.
@@ -450,6 +451,9 @@ WORKLOAD = (
     Key("weights", Kind("`{ read = 3, create = 1 }`", _weights, _weights_toml, _map_typed), "Required for a mix: each thread draws its next operation by weight, on a file of its own share. Ends by "
         "`size`, `files`, `bytes` or `duration`.", (), hint="read=3, create=1", kinds=_MIX),
     Key("cold", FLAG, "Before it: unmount, sync, drop_caches=3, mount.", default=False, hint="yes or no: unmount and drop caches"),
+    Key("require", Kind('`{ fsync_p99 = "<= 10ms", durable = ">= 800MB/s" }`', read_requirements, requirements_toml, typed_requirements),
+        "Limits for columns of this workload, by name, with `<=` or `>=`: each row meets them, misses one, or is undecided (see Thresholds).",
+        (), hint="fsync_p99 <= 10ms, durable >= 800MB/s"),
     Key("with", Kind('`{ read_ahead = "4MiB" }`', _own_settings, dict, _map_typed), "Settings for this workload alone.", (), ("settings",), hint="settings of its own: read_ahead=4MiB"),
 )  # fmt: skip
 

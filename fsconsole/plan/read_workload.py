@@ -10,6 +10,7 @@ from fsconsole.errors.targets import PlanUnknownKey
 from fsconsole.model.workload import BUILT_IN, End, Layout, SizedBy, Sizing, SyncCall, Workload, WorkloadKind
 from fsconsole.plan.keys import WORKLOAD, read_keys
 from fsconsole.plan.planfile import DEFAULT_LOAD_TIME_S
+from fsconsole.plan.requirements import wrong_requirements
 from fsconsole.text import GIB, SECTOR_BYTES
 
 MAX_BLOCKS_BYTES = 16 * GIB
@@ -39,6 +40,7 @@ def read_workloads(tables: Sequence[Table]) -> tuple[Workload, ...]:
             *_wrong_sizes(table, load),
             *_idle_keys(table, load),
             *_wrong_mix(load),
+            *wrong_requirements(load),
         )
         for broken in (*alone, *_without_files(table, workloads, number)):
             raise table.bad(*broken)

@@ -46,6 +46,7 @@ def workload_words(load: Workload) -> str:
         f"files of '{load.of}'" if load.of else "",
         "from a cold cache" if load.cold else "",
         *(f"{name} = {value}" for name, value in load.settings),
+        *(f"requires {one.words}" for one in load.require),
     )
     return ", ".join(filter(None, parts)) + "."
 
@@ -154,7 +155,9 @@ def _text_of(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, cast("list[object]", value)))
     if isinstance(value, dict):
-        return ", ".join(f"{name}={each}" for name, each in cast("dict[str, object]", value).items())
+        # A limit has a comparator of its own.
+        pairs = ((name, str(each)) for name, each in cast("dict[str, object]", value).items())
+        return ", ".join(f"{name}{' ' if each[:1] in ('<', '>') else '='}{each}" for name, each in pairs)
     return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 

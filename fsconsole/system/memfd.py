@@ -5,11 +5,13 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
+from collections.abc import Sequence
 
 from fsconsole.model.load import (
     BUCKETS,
     MAGIC,
     REGION_WORDS,
+    Beyond,
     HeaderWord,
     Latencies,
     LatencyBucket,
@@ -17,11 +19,11 @@ from fsconsole.model.load import (
     SlotWord,
     ThreadCounters,
     ThreadState,
-    Timed,
     page_bytes,
     region_word,
     slot_word,
 )
+from fsconsole.model.timed import Timed
 from fsconsole.system.files import Closing
 
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
@@ -85,8 +87,11 @@ class CounterPage(Closing):
             for first in slots
         )
 
-    def latencies(self, operations: tuple[Timed, ...]) -> tuple[Latencies, ...]:
-        """Return the latencies of every operation that was timed, over all threads; operations name the regions."""
+    def latencies(self, operations: Sequence[Timed], edges: Sequence[tuple[int, ...]] = ()) -> tuple[Latencies, ...]:
+        """Return the latencies of every operation that was timed, over all threads; operations name the regions.
+
+        edges has the limits of each of them (edges_in()), none where it is empty.
+        """
         found = []
         for region, operation in enumerate(operations):
             starts = [region_word(self.threads, self.regions, thread, region) for thread in range(self.threads)]
@@ -94,6 +99,7 @@ class CounterPage(Closing):
             # Column by column in C: a page of 4096 threads has millions of words.
             sums = [sum(column) for column in zip(*rows, strict=True)]
             buckets = [LatencyBucket(bucket, count) for bucket, count in enumerate(sums[:BUCKETS]) if count]
+            limits = enumerate(edges[region] if edges else (), start=RegionWord.BEYOND)
             found.append(
                 Latencies(
                     operation=operation,
@@ -102,6 +108,7 @@ class CounterPage(Closing):
                     over_2_s=sums[RegionWord.OVER_2_S],
                     over_10_s=sums[RegionWord.OVER_10_S],
                     buckets=tuple(buckets),
+                    beyond=tuple(Beyond(edge_ns, sums[word]) for word, edge_ns in limits),
                 )
             )
         return tuple(found)

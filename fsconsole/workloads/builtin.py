@@ -12,7 +12,7 @@ from typing import NoReturn
 import fsconsole
 from fsconsole.errors.runs import GeneratorFailed
 from fsconsole.model.command import CommandResult
-from fsconsole.model.load import MOST_PROCESSES, Latencies, timed_in
+from fsconsole.model.load import MOST_PROCESSES, Latencies, edges_in, timed_in
 from fsconsole.model.wire import Mismatch, decode, encode
 from fsconsole.model.workload import Workload
 from fsconsole.system.memfd import CounterPage
@@ -88,7 +88,8 @@ class BuiltInLoad:
 
     def latencies(self) -> tuple[Latencies, ...]:
         """Return how long operations took, over all threads, one item for each kind of them; before kill()."""
-        return self.page.latencies(timed_in(self.workload))
+        operations = timed_in(self.workload)
+        return self.page.latencies(operations, [edges_in(self.workload, timed) for timed in operations])
 
     def finished(self, timeout_s: float) -> bool:
         """Wait up to timeout_s for the load's end; True where it has ended, however."""

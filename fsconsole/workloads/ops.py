@@ -18,11 +18,12 @@ from fsconsole.model.load import (
     HeaderWord,
     RegionWord,
     SlotWord,
-    Timed,
+    edges_in,
     region_word,
     slot_word,
     timed_in,
 )
+from fsconsole.model.timed import Timed
 from fsconsole.model.workload import End, SyncAt, SyncCall, Workload, WorkloadKind
 from fsconsole.text import SECTOR_BYTES
 from fsconsole.workloads.content import Pieces, scrambled, size_of_file
@@ -79,6 +80,7 @@ class Means:
         return Stopwatch(
             self.words,
             region_word(self.words[HeaderWord.THREADS], len(regions), self.thread, regions.index(timed)),
+            edges_in(self.workload, timed),
         )
 
 
@@ -97,12 +99,14 @@ class Limits:
 class Stopwatch:
     """Counts latencies in a region of the counter page; loops that can't afford a call inline lap()."""
 
-    __slots__ = ("base", "notable", "words")
+    __slots__ = ("_beyond", "_least", "base", "notable", "words")
 
-    def __init__(self, words: memoryview, base: int) -> None:
+    def __init__(self, words: memoryview, base: int, edges_ns: tuple[int, ...] = ()) -> None:
         self.words = words
         self.base = base
-        self.notable = min(SLOW_NS, words[base + RegionWord.MAX_NS]) + OFFSET_NS
+        self._beyond = tuple(enumerate(edges_ns, start=base + RegionWord.BEYOND))
+        self._least = min((SLOW_NS, *edges_ns))
+        self.notable = min(self._least, words[base + RegionWord.MAX_NS]) + OFFSET_NS
         """A latency (plus OFFSET_NS) above this must be told to note()."""
 
     def lap(self, began_ns: int) -> None:
@@ -116,14 +120,17 @@ class Stopwatch:
             self.note(latency)
 
     def note(self, latency: int) -> int:
-        """Take in a latency (plus OFFSET_NS) that is the longest so far, or a slow one; returns the new notable."""
+        """Take in a latency (plus OFFSET_NS) that is the longest so far, or beyond a limit; returns the new notable."""
         words, base, latency_ns = self.words, self.base, latency - OFFSET_NS
         words[base + RegionWord.MAX_NS] = max(words[base + RegionWord.MAX_NS], latency_ns)
         if latency_ns > SLOW_NS:
             words[base + RegionWord.OVER_2_S] += 1
         if latency_ns > VERY_SLOW_NS:
             words[base + RegionWord.OVER_10_S] += 1
-        self.notable = min(SLOW_NS, words[base + RegionWord.MAX_NS]) + OFFSET_NS
+        for word, edge_ns in self._beyond:
+            if latency_ns > edge_ns:
+                words[word] += 1
+        self.notable = min(self._least, words[base + RegionWord.MAX_NS]) + OFFSET_NS
         return self.notable
 
     def add(self, total: int, count: int) -> None:

@@ -9,16 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fsconsole.model.figures import Measurement
-from fsconsole.model.load import (
-    CALLS,
-    MOST_PROCESSES,
-    SYNCS,
-    Latencies,
-    ThreadCounters,
-    ThreadState,
-    merged,
-)
+from fsconsole.model.load import MOST_PROCESSES, Latencies, ThreadCounters, ThreadState, merged
 from fsconsole.model.metrics import Metric
+from fsconsole.model.timed import CALLS, SYNCS
 from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.text import GIB
 
@@ -162,14 +155,15 @@ def latency_measurements(
 
 
 def _times_of(name: str, latencies: Latencies) -> list[Measurement]:
-    """Return mean, percentiles and maximum of one kind of operation, as the metrics of that name."""
+    """Return number, mean, percentiles and maximum of one kind of operation, as the metrics of that name."""
     times_ns = {
         "mean": latencies.mean_ns,
         "p50": latencies.percentile_ns(50),
         "p99": latencies.percentile_ns(99),
         "max": latencies.max_ns,
     }
-    return [Measurement(Metric(f"{name}_{which}"), time_ns / 1e6) for which, time_ns in times_ns.items()]
+    times = [Measurement(Metric(f"{name}_{which}"), time_ns / 1e6) for which, time_ns in times_ns.items()]
+    return [Measurement(Metric(f"{name}_count"), latencies.count), *times]
 
 
 def cpu_measurements(busy_s: float, available_s: float, moved_bytes: int) -> tuple[Measurement, ...]:

@@ -14,7 +14,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fsconsole.model.load import HeaderWord, SlotWord, Timed, slot_word, timed_in
+from fsconsole.model.load import HeaderWord, SlotWord, slot_word, timed_in
+from fsconsole.model.timed import Timed
 from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.system.memfd import CounterPage
 from fsconsole.text import KIB, MIB

@@ -17,10 +17,10 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.reader import JournalReader
 from fsconsole.model.events import LatencySeen, WarningKind
-from fsconsole.model.load import Timed
 from fsconsole.model.metrics import OF_DEVICE, Metric
 from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellState, CellStatus, StepState
+from fsconsole.model.timed import Timed
 from fsconsole.model.workload import Directories, Workload, WorkloadKind
 from fsconsole.results.grid import build_grid, columns_for
 from fsconsole.text import KIB, MIB

@@ -15,12 +15,12 @@ from fsconsole.model.load import (
     OFFSET_NS,
     Latencies,
     LatencyBucket,
-    Timed,
     bucket_bounds_ns,
     bucket_of,
     merged,
     timed_in,
 )
+from fsconsole.model.timed import Timed
 from fsconsole.model.workload import OPERATIONS, SyncAt, SyncCall, Workload, WorkloadKind
 
 TIMES = st.one_of(st.integers(0, 2**63 - 1), st.integers(0, 63).flatmap(lambda bits: st.integers(0, 2**bits - 1)))

@@ -16,11 +16,11 @@ from fsconsole.model.load import (
     SlotWord,
     ThreadCounters,
     ThreadState,
-    Timed,
     page_bytes,
     region_word,
     slot_word,
 )
+from fsconsole.model.timed import Timed
 from fsconsole.system.memfd import CounterPage
 from fsconsole.system.run import RealExecutor
 

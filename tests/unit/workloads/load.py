@@ -9,7 +9,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from fsconsole.model.load import Latencies, ThreadCounters, Timed, timed_in
+from fsconsole.model.load import Latencies, ThreadCounters, timed_in
+from fsconsole.model.timed import Timed
 from fsconsole.model.workload import End, Workload, WorkloadKind
 from fsconsole.system.memfd import CounterPage
 from fsconsole.workloads import ops

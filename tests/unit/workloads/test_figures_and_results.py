@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from fsconsole.model import load
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import OF_MIXES, Metric
+from fsconsole.model.timed import SYNCS, Timed
 from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.text import GIB
 from fsconsole.workloads import protocol
@@ -61,7 +62,7 @@ def test_figures_of_a_load_count_to_its_last_writer_and_durable_ones_to_the_end_
     assert figures(protocol.drain_measurements(empty, 0.1, 26 * S)) == {Metric.DRAIN: 0.1}
 
 
-def latencies(operation: load.Timed, *values_ns: int) -> load.Latencies:
+def latencies(operation: Timed, *values_ns: int) -> load.Latencies:
     counts = Counter(map(load.bucket_of, values_ns))
     return load.Latencies(
         operation,
@@ -82,10 +83,10 @@ def times(*parts: load.Latencies, workload: Workload = A_CREATE) -> dict[Metric,
 
 def test_latency_figures_are_those_of_the_calls_that_moved_data_or_else_of_the_files() -> None:
     moved = (
-        latencies(load.Timed.CREATE, 10**9),
-        latencies(load.Timed.READ, 1_000_000, 3_000_000),
-        latencies(load.Timed.WRITE, 2_500_000_000, 11_000_000_000),
-        latencies(load.Timed.FSYNC, 60 * 10**9),
+        latencies(Timed.CREATE, 10**9),
+        latencies(Timed.READ, 1_000_000, 3_000_000),
+        latencies(Timed.WRITE, 2_500_000_000, 11_000_000_000),
+        latencies(Timed.FSYNC, 60 * 10**9),
     )
     seen = times(*moved)
     assert seen[Metric.LATENCY_MEAN] == pytest.approx(13504 / 4)
@@ -93,17 +94,17 @@ def test_latency_figures_are_those_of_the_calls_that_moved_data_or_else_of_the_f
     assert seen[Metric.LATENCY_MAX] == 11_000
     assert (seen[Metric.OVER_2_S], seen[Metric.OVER_10_S]) == (50.0, 25.0)
     assert seen[Metric.FSYNC_MAX] == 60_000
-    stats = (latencies(load.Timed.STAT, 2_000), latencies(load.Timed.READ))
+    stats = (latencies(Timed.STAT, 2_000), latencies(Timed.READ))
     assert times(*stats)[Metric.LATENCY_MAX] == 0.002
-    empty_files = (latencies(load.Timed.CREATE, 3_000), latencies(load.Timed.FSYNC, 10**9))
+    empty_files = (latencies(Timed.CREATE, 3_000), latencies(Timed.FSYNC, 10**9))
     assert times(*empty_files)[Metric.LATENCY_MAX] == 0.003
-    assert times(latencies(load.Timed.READ)) == {}
+    assert times(latencies(Timed.READ)) == {}
 
 
 def test_syncs_have_mean_percentiles_and_maximum_whichever_call_they_are() -> None:
-    for call in load.SYNCS:
+    for call in SYNCS:
         times_ns = [1_000_000] * 98 + [40_000_000, 100_000_000]
-        seen = times(latencies(load.Timed.WRITE, 5), latencies(call, *times_ns))
+        seen = times(latencies(Timed.WRITE, 5), latencies(call, *times_ns))
         assert seen[Metric.FSYNC_MEAN] == pytest.approx(2.38)
         assert seen[Metric.FSYNC_P50] == pytest.approx(1, rel=0.06)
         assert seen[Metric.FSYNC_P99] == pytest.approx(40, rel=0.06)
@@ -113,7 +114,7 @@ def test_syncs_have_mean_percentiles_and_maximum_whichever_call_they_are() -> No
 
 
 def test_without_a_process_for_each_writer_there_is_no_mean_and_no_high_percentile() -> None:
-    parts = (latencies(load.Timed.WRITE, 5, 9), latencies(load.Timed.FSYNC, 7))
+    parts = (latencies(Timed.WRITE, 5, 9), latencies(Timed.FSYNC, 7))
     for kind, name in ((WorkloadKind.CREATE, "latency"), (WorkloadKind.MIX, "write")):
         few, many = (replace(A_CREATE, kind=kind, threads=threads) for threads in (128, 129))
         lost = {f"{name}_mean", f"{name}_p99", "latency_p95", "fsync_mean", "fsync_p99"}
@@ -126,10 +127,10 @@ def test_without_a_process_for_each_writer_there_is_no_mean_and_no_high_percenti
 def test_a_mix_has_figures_of_each_kind_of_operation_and_none_of_them_together() -> None:
     mix = replace(A_CREATE, kind=WorkloadKind.MIX)
     parts = (
-        latencies(load.Timed.RANDOM_READ, 1_000_000, 3_000_000),
-        latencies(load.Timed.DELETE, 8_000_000),
-        latencies(load.Timed.STAT),
-        latencies(load.Timed.FSYNC, 9_000_000),
+        latencies(Timed.RANDOM_READ, 1_000_000, 3_000_000),
+        latencies(Timed.DELETE, 8_000_000),
+        latencies(Timed.STAT),
+        latencies(Timed.FSYNC, 9_000_000),
     )
     seen = times(*parts, workload=mix)
     names = ("ops_per_s", "mean", "p50", "p99", "max")

@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.model.load import ThreadCounters, Timed
+from fsconsole.model.load import ThreadCounters
+from fsconsole.model.timed import Timed
 from fsconsole.model.workload import (
     DataKind,
     Directories,

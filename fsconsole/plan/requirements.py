@@ -1,0 +1,99 @@
+"""Reads a workload's table of required figures: { fsync_p99 = "<= 10ms", durable = ">= 800MB/s" }."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from fsconsole.catalog.tables import Table, nearest_words
+from fsconsole.errors.runs import UnknownColumn
+from fsconsole.errors.targets import BadQuantity
+from fsconsole.model.load import MOST_PROCESSES, timed_in
+from fsconsole.model.metrics import OF_DEVICE, Metric, column_named
+from fsconsole.model.thresholds import Requirement, parse_requirement
+from fsconsole.model.timed import SYNCS
+from fsconsole.model.workload import Workload, WorkloadKind
+
+_TYPED = re.compile(r"(?P<name>[^<>=]+?)\s*=?\s*(?P<said>[<>].*)")
+
+
+def read_requirements(table: Table, name: str, _value: object) -> tuple[Requirement, ...]:
+    """Return the requirements at a key. Raises PlanBadValue."""
+    own = table.table(name)
+    found: dict[Metric, Requirement] = {}
+    for each in own.names():
+        try:
+            metric = column_named(each)
+        except UnknownColumn as error:
+            raise own.bad(each, "there is no such column", f"one of {error.nearest}") from error
+        if metric in found:
+            raise own.bad(each, f"'{metric.column}' has a limit already", "one limit for each column")
+        said = own.as_text(each, own.raw(each), wanted='a limit in quotes, such as "<= 10ms"')
+        try:
+            found[metric] = parse_requirement(metric, said)
+        except BadQuantity as error:
+            raise own.bad(each, f"must be {error.wanted}", error.examples) from error
+    return tuple(found.values())
+
+
+def requirements_toml(some: tuple[Requirement, ...]) -> object:
+    """Return requirements as a plan file has them."""
+    return {one.metric.value: one.said for one in some}
+
+
+def typed_requirements(text: str) -> object:
+    """Return "fsync_p99 <= 10ms, durable >= 800MB/s" as a table; text where a part names no limit."""
+    parts = [_TYPED.fullmatch(part.strip()) for part in text.split(",") if part.strip()]
+    return {part["name"]: part["said"] for part in parts if part} if all(parts) else text
+
+
+def wrong_requirements(load: Workload) -> Iterator[tuple[str, str, str]]:
+    """Yield "require", what is wrong with a limit of a workload, and what it may limit instead."""
+    having = columns_of(load)
+    for one in load.require:
+        if one.metric not in having:
+            names = nearest_words(one.metric.value, (metric.value for metric in having))
+            yield "require", f"a load of kind {load.kind.value}{_without(load)} has no '{one.metric.value}'", names
+
+
+def _without(load: Workload) -> str:
+    """Return what else of a load decides on its columns."""
+    syncs = "" if load.syncs or not load.writes else " without fsync"
+    many = f" with over {MOST_PROCESSES} threads" if max(load.thread_counts) > MOST_PROCESSES else ""
+    return syncs + many
+
+
+_ALWAYS = frozenset({
+    Metric.FIRST_DONE, Metric.LAST_DONE, Metric.FILES_PER_S, Metric.OPS_PER_S, Metric.CPU, Metric.CPU_GENERATOR,
+    Metric.CPU_BY_GENERATOR, Metric.CPU_BY_KERNEL, Metric.CPU_BY_OTHERS, Metric.OBSERVER, Metric.PEAK_DIRTY,
+}) | OF_DEVICE  # fmt: skip
+_OF_MOVING = frozenset({Metric.CPU_PER_GIB, Metric.GENERATOR_PER_GIB})
+_OF_READS = frozenset({Metric.READ, Metric.READ_BYTES, Metric.READ_TIME})
+_OF_WRITES = frozenset({
+    Metric.WRITE, Metric.DURABLE, Metric.WRITTEN, Metric.WRITE_TIME, Metric.STALLS, Metric.WRITE_AMPLIFICATION,
+})  # fmt: skip
+_OF_CREATES = frozenset({
+    Metric.EXTENTS_MEAN, Metric.EXTENTS_MEDIAN, Metric.EXTENTS_MAX, Metric.EXTENT_SIZE_MEDIAN,
+})  # fmt: skip
+_OF_CALLS = ("mean", "count", "p50", "p95", "p99", "max", "ops_per_s")
+_NOT_OF_MANY = frozenset({"mean", "p95", "p99"})
+"""Latency figures that loads have not whose writers share processes."""
+
+
+def columns_of(load: Workload) -> frozenset[Metric]:
+    """Return the metrics of a plan's workload that it may limit: those that its load has wherever it runs."""
+    having = set(_ALWAYS)
+    having |= _OF_MOVING if load.reads or load.writes else set()
+    having |= _OF_READS if load.reads else set()
+    having |= _OF_WRITES if load.writes else set()
+    having |= {Metric.DRAIN} if load.changes else set()
+    having |= _OF_CREATES if load.kind is WorkloadKind.CREATE else set()
+    names = ["fsync"] if load.syncs else []
+    if load.kind is WorkloadKind.MIX:
+        names += [timed.value.replace("-", "_") for timed in timed_in(load) if timed not in SYNCS]
+    else:
+        names.append("latency")
+        having |= {Metric.OVER_2_S, Metric.OVER_10_S}
+    calls = [call for call in _OF_CALLS if max(load.thread_counts) <= MOST_PROCESSES or call not in _NOT_OF_MANY]
+    wanted = {f"{name}_{call}" for name in names for call in calls}
+    return frozenset(having | {metric for metric in Metric if metric.value in wanted})
