@@ -39,7 +39,8 @@ _FIRST_OF_GROUP = {
     ),
     "latency": (
         Metric.LATENCY_MEAN, Metric.LATENCY_P50, Metric.LATENCY_P95, Metric.LATENCY_P99, Metric.LATENCY_MAX,
-        Metric.OVER_2_S, Metric.OVER_10_S, Metric.FSYNC_MEAN, Metric.FSYNC_P50, Metric.FSYNC_P99, Metric.FSYNC_MAX,
+        Metric.OVER_2_S, Metric.OVER_10_S, Metric.LATENCY_COUNT, Metric.FSYNC_MEAN, Metric.FSYNC_P50, Metric.FSYNC_P99,
+        Metric.FSYNC_MAX, Metric.FSYNC_COUNT,
     ),
     "mix": OF_MIXES,
     "CPU": (

@@ -133,7 +133,7 @@ def test_a_mix_has_figures_of_each_kind_of_operation_and_none_of_them_together()
         latencies(Timed.FSYNC, 9_000_000),
     )
     seen = times(*parts, workload=mix)
-    names = ("ops_per_s", "mean", "p50", "p99", "max")
+    names = ("ops_per_s", "count", "mean", "p50", "p99", "max")
     assert set(seen) == {Metric(f"{of}_{name}") for of in ("random_read", "delete") for name in names} | {
         Metric(f"fsync_{name}") for name in names[1:]
     }
