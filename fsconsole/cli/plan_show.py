@@ -12,14 +12,16 @@ from msgspec.structs import replace
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.cli.complaint import command_line
 from fsconsole.cli.results import terminal_width
+from fsconsole.client.runs import last_spread
 from fsconsole.devices.gate import GateReport, require
 from fsconsole.devices.state import stands_on
 from fsconsole.engine.proof import Renewal
 from fsconsole.journal.store import make_run_id
-from fsconsole.model.answers import PlanAnswer, TargetAnswer, array_answers, cell_answer
+from fsconsole.model.answers import PlanAnswer, PowerAnswer, TargetAnswer, array_answers, cell_answer
 from fsconsole.model.plan import Plan
 from fsconsole.model.wire import encode
 from fsconsole.plan.expand import plan_left
+from fsconsole.plan.power import power_of
 from fsconsole.plan.read import list_configs, read_plan
 from fsconsole.preflight.prepare import BETWEEN, expand_only, prepare
 from fsconsole.preflight.root_listing import root_listings
@@ -34,6 +36,8 @@ def plan_answer(
     consent: str,
     seen: Sequence[str] = (),
     cell: int | None = None,
+    *,
+    power: PowerAnswer | None = None,
 ) -> PlanAnswer:
     """Return the plan as `--json` prints it, with all cells, or with one alone, counted from 1: 10,000 come to 70 MB.
 
@@ -60,6 +64,7 @@ def plan_answer(
         assumed_bytes_per_s=plan.estimate.assumed_bytes_per_s,
         consent=consent,
         seen=BETWEEN.join(seen),
+        power=power,
         source_sha256=hashlib.sha256(plan.source.encode()).hexdigest(),
     )
 
@@ -122,15 +127,16 @@ def show(file: str, devices: list[str], runs: str, *, as_json: bool, every: bool
     if devices:
         found = prepare(file, devices, executor=RealExecutor(), runs_dir=runs, run_id=make_run_id())
     plan = found.plan if found else expand_only(file, run_id=make_run_id())
+    power = power_of(plan, last_spread(runs))
     reports, consent = (found.reports, found.consent) if found else ((), "")
     if as_json:
         seen = found.seen if found else ()
-        typer.echo(encode(plan_answer(plan, reports, consent, seen, cell), indent=2))
+        typer.echo(encode(plan_answer(plan, reports, consent, seen, cell, power=power), indent=2))
     else:
         told = ("--consent", consent)
         agreeing = command_line("run", file, devices=devices, runs=runs, more=told) if consent else ""
         targets = tuple(map(target_answer, reports))
-        lines = plan_lines(plan, targets, agreeing, every=every, width=terminal_width())
+        lines = plan_lines(plan, targets, agreeing, power, every=every, width=terminal_width())
         typer.echo("\n".join(lines))
     for report in reports:
         require(report)

@@ -12,9 +12,10 @@ from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import ExportFailed, JournalNewer, JournalUnusable, NotRoot
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
-from fsconsole.journal.store import is_alive
+from fsconsole.journal.store import is_alive, list_runs
 from fsconsole.model.state import RunState, RunStatus
 from fsconsole.results.figures import as_left, cells_over, status_words
+from fsconsole.results.spread import spread_of
 from fsconsole.system.files import new_file
 from fsconsole.system.mounts import read_mounts
 from fsconsole.text import decode
@@ -97,6 +98,23 @@ def look_at(folder: RunFolder) -> ListedRun:
         standing=seen.standing,
         status="imported" if folder.is_imported else status,
     )
+
+
+_NEWEST = 5
+"""Runs in which a spread is looked for: each takes up to 0.2 s to read."""
+
+
+def last_spread(runs_dir: str) -> float | None:
+    """Return the spread of this machine's newest run that has one (results.spread); None where none is found."""
+    with suppress(FsconsoleError):
+        for folder in list_runs(runs_dir)[:_NEWEST]:
+            with suppress(FsconsoleError):
+                state = read_state(folder)
+                is_from_here = bool(state.started) and state.started[-1].hostname == os.uname().nodename
+                spread = spread_of(state) if is_from_here else None
+                if spread is not None:
+                    return spread
+    return None
 
 
 def size_bytes(folder: RunFolder) -> int:

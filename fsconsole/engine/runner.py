@@ -26,6 +26,7 @@ from fsconsole.engine import disturbances, warnings_load, warnings_machine
 from fsconsole.engine.arrays import lock_arrays
 from fsconsole.engine.control import ControlServer, Requests, end_programs
 from fsconsole.engine.hangs import CurrentStep, HangDetector, WatchedRun, run_detecting_hangs
+from fsconsole.engine.looks import look_at
 from fsconsole.engine.proof import Prover
 from fsconsole.engine.steps import HANDLERS
 from fsconsole.engine.work import CellWork, EnginesBeside, Interrupted, Pilot, RunWork, StepFailed, StepResult
@@ -48,9 +49,9 @@ from fsconsole.journal.past import read_state
 from fsconsole.journal.seal import check_seals
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model import events
-from fsconsole.model.events import Outcome, RunFinished, Verb
+from fsconsole.model.events import LookTaken, Outcome, RunFinished, Verb
 from fsconsole.model.plan import CLOSED_BY, Cell, Step, StepKind
-from fsconsole.model.rounds import FREE_PAGE_REPORTING, round_to_repeat
+from fsconsole.model.rounds import FREE_PAGE_REPORTING, due_look, is_look_possible, round_to_repeat
 from fsconsole.model.run import RunRequest
 from fsconsole.model.state import OPEN_STATUSES, CellStatus, RunState
 from fsconsole.plan.arrays import ARRAY_PATH, BITMAPS, LEVELS, POLICIES, least_members
@@ -325,7 +326,7 @@ def run_cells(run: RunWork, state: RunState, cells: tuple[Cell, ...]) -> RunFini
     blocked = 0
     lost: dict[str, FsconsoleError] = {}
     known = list(cells)
-    for cell in _with_repeated(run, known):
+    for cell in _with_repeated_and_looks(run, known):
         run.requests.wait_while_paused()
         if run.requests.stopping:
             break
@@ -354,19 +355,39 @@ def run_cells(run: RunWork, state: RunState, cells: tuple[Cell, ...]) -> RunFini
     # Cells that failed in an earlier attempt have failed for good.
     failed = [cell.status for cell in state.cells].count(CellStatus.FAILED) + outcomes.count(Outcome.FAILED)
     if failed:
+        planned = state.request.plan.cells
         repeated = [cell for cell in known if cell.index >= len(state.cells)]
-        possible = sum(not cell.unavailable for cell in (*state.request.plan.cells, *repeated))
+        # What a look has skipped was not tried.
+        last = max((cell.repeat for cell in known), default=state.request.plan.repeats)
+        possible = sum(not cell.unavailable for cell in (*planned, *repeated) if cell.repeat <= last)
         reason = f"{failed} of {possible} cells failed"
         return RunFinished(Outcome.DONE, reason, "The grid says why, row by row.", ExitCode.CELLS_FAILED)
     return RunFinished(Outcome.DONE)
 
 
-def _with_repeated(run: RunWork, cells: list[Cell]) -> Iterator[Cell]:
-    """Yield the cells, then those of each round that is repeated, which are added to the list."""
-    yield from tuple(cells)
-    while not run.requests.stopping and (again := _repeat_round(run)):
-        cells.extend(again)
-        yield from again
+def _with_repeated_and_looks(run: RunWork, cells: list[Cell]) -> Iterator[Cell]:
+    """Yield the cells, then those of each round that is repeated, which are added to the list.
+
+    With `repeats = "auto"` so for the rounds of each look; what a look skips is taken from the list.
+    """
+    left = tuple(cells)
+    while True:
+        last = due_look(read_state(RunFolder(run.folder_path)))
+        yield from (cell for cell in left if not last or cell.repeat <= last)
+        left = tuple(cell for cell in left if last and cell.repeat > last)
+        while not run.requests.stopping and (again := _repeat_round(run)):
+            cells.extend(again)
+            yield from again
+        if not last or (left and run.requests.stopping):
+            return
+        look = _take_look(run)
+        if look is None:
+            # Cells of a lost device are open: a resumed run looks once they are over.
+            yield from left
+            return
+        if look.decided:
+            cells[:] = [cell for cell in cells if cell.repeat <= last]
+            return
 
 
 def _repeat_round(run: RunWork) -> tuple[Cell, ...]:
@@ -380,6 +401,16 @@ def _repeat_round(run: RunWork) -> tuple[Cell, ...]:
     told = events.RoundRepeated(run.attempt, which.repeat, disturbed.reason, cells)
     run.journal.record(run.seals.put_on(told), durable=True)
     return cells
+
+
+def _take_look(run: RunWork) -> LookTaken | None:
+    """Journal the look that is due, durably, and return it; None while cells of its rounds are open."""
+    state = read_state(RunFolder(run.folder_path))
+    if not is_look_possible(state):
+        return None
+    look = look_at(state, run.attempt)
+    run.journal.record(run.seals.put_on(look), durable=True)
+    return look
 
 
 def _pause(run: RunWork) -> None:

@@ -138,18 +138,28 @@ class _Draft:
             case PilotFinished() as pilot:
                 pilots = (*self._run.pilots, pilot)
                 self._run = replace(self._run, pilots=pilots, request=settled(self._run.request, pilot))
-            case RoundRepeated() as repeated:
-                self._append(repeated)
-            case LookTaken() as look:
-                self._look(look)
+            case RoundRepeated() | LookTaken() as seen:
+                self._change_rounds(seen)
             case ControlRequested(verb=verb):
                 status = _AFTER.get((self._run.status, verb), self._run.status)
                 self._run = replace(self._run, status=status)
             case InCell() | WarningRaised() as seen:
                 self._note(seen, entry.monotonic_ns)
 
+    def _change_rounds(self, seen: RoundRepeated | LookTaken) -> None:
+        """Add the cells of a repeated round behind those that the run has, or skip what a look has decided on."""
+        if isinstance(seen, RoundRepeated):
+            self._append(seen)
+            return
+        self._run = replace(self._run, looks=(*self._run.looks, seen))
+        for index in range(len(self._run.cells)) if seen.decided else ():
+            # All at once: no kill can leave a part of it.
+            cell = self._cells.get(index, self._run.cells[index])
+            if cell.status in OPEN_STATUSES:
+                self._cells[index] = replace(cell, status=CellStatus.SKIPPED, reason=seen.words)
+
     def _append(self, repeated: RoundRepeated) -> None:
-        """Add the cells of a repeated round behind those that the run has; nothing where they don't follow these."""
+        """Add the cells of a repeated round; nothing where they don't follow those that the run has."""
         request, count = self._run.request, len(self._run.cells)
         if [cell.index for cell in repeated.cells] != list(range(count, count + len(repeated.cells))):
             return
@@ -157,14 +167,6 @@ class _Draft:
         cells = (*self._run.cells, *map(_unbegun, repeated.cells))
         told = (*self._run.repeated, repeated)
         self._run = replace(self._run, request=replace(request, plan=plan), cells=cells, repeated=told)
-
-    def _look(self, look: LookTaken) -> None:
-        """Note a look; one that has decided skips what is open, all at once: no kill can leave a part of it."""
-        self._run = replace(self._run, looks=(*self._run.looks, look))
-        for index in range(len(self._run.cells)) if look.decided else ():
-            cell = self._cells.get(index, self._run.cells[index])
-            if cell.status in OPEN_STATUSES:
-                self._cells[index] = replace(cell, status=CellStatus.SKIPPED, reason=look.words)
 
     def _cell(self, index: int) -> CellState | None:
         if not 0 <= index < len(self._run.cells):

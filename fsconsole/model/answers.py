@@ -145,6 +145,31 @@ class TargetAnswer(Wire, frozen=True):
         return f"{name} {self.mark}".rstrip()
 
 
+class Findable(Wire, frozen=True):
+    """A difference that a plan finds with a chance of 80 % where rows scatter so far; both as shares."""
+
+    spread: float
+    """Standard deviation of a row's figures over the rounds."""
+    difference: float
+
+
+class PowerAnswer(Wire, frozen=True):
+    """What a plan can find; of `repeats = "auto"` for the most rounds."""
+
+    rounds: int
+    rows: int
+    """Of each block, without raw ones."""
+    findable: tuple[Findable, ...]
+    """At usual spreads; empty where there are no verdicts."""
+    last: Findable | None
+    """At the spread of the last run on this machine; None where none is known."""
+    round_s: float
+    """Estimated seconds of one round."""
+    is_auto: bool = False
+    no_verdicts: str = ""
+    """Why no row gets a verdict, as a sentence; empty where rows can."""
+
+
 class PlanAnswer(Wire, frozen=True):
     """A plan on its targets, with the code that agrees to the loss of what is on them."""
 
@@ -171,6 +196,8 @@ class PlanAnswer(Wire, frozen=True):
     uuids: str = "new for every run"
     likely_bytes: int = 0
     """To write where a pilot sizes loads; bytes_to_write is the most then. 0: as bytes_to_write."""
+    power: PowerAnswer | None = None
+    """None of a run that is resumed."""
 
     @property
     def refused(self) -> bool:

@@ -15,13 +15,15 @@ from msgspec.structs import replace
 from fsconsole.model.events import WarningKind
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Cell, Order, Plan
-from fsconsole.model.state import CellState, CellStatus, RunState
+from fsconsole.model.state import OPEN_STATUSES, CellState, CellStatus, RunState
+from fsconsole.model.statistics import LOOKS
 from fsconsole.text import MIB
 
 MOST_REPEATS = 2
 """Of one round."""
 ROUNDS_PER_REPEAT = 5
-"""Rounds of a plan take equally long: one repeated for every five is 20 % of the planned time."""
+"""Rounds of a plan take equally long: one repeated for every five is 20 % of the planned time; before a look, of the time
+until then."""
 COSTLY = 2.0
 """Limit for a load's CPU per GiB, in multiples of its row's median. With 1.5 times the lowest, a third to all of
 undisturbed runs would repeat a round."""
@@ -155,12 +157,13 @@ def round_to_repeat(state: RunState) -> Disturbed | None:
     """Return the first round with a disturbance that the round before it didn't have; None if there is none.
 
     Cold memory counts only if a load of the round also needed too much CPU per GiB. The first round is compared with the
-    second. Call it when all cells are over: a row's median needs them all.
+    second. Call it when all cells are over, before a look those of its rounds: a row's median needs them all.
     """
-    rounds = rounds_of(state.request.plan)
+    until = due_look(state)
+    rounds = [one for one in _as_they_ran(state) if not until or one.repeat <= until]
     planned = sum(not one.redo for one in rounds)
     is_used_up = ROUNDS_PER_REPEAT * (len(rounds) - planned + 1) > planned
-    if is_used_up or any(cell.status not in _ENDED for cell in state.cells):
+    if is_used_up or any(state.cells[index].status not in _ENDED for one in rounds for index in one.cells):
         return None
     exposed = {load.cell for row in _rows(state) for load in row if load.is_exposed}
     costly = {load.cell for load in _costly(state)} & exposed
@@ -179,6 +182,31 @@ def round_to_repeat(state: RunState) -> Disturbed | None:
             seen = "; ".join(f"{kind.value.replace('-', ' ')} in {_numbers(cells)}" for kind, cells in causes.items())
             return Disturbed(one, f"{seen}, and none in {_round_words(other)}")
     return None
+
+
+def _as_they_ran(state: RunState) -> list[Round]:
+    """Return the rounds in the order of running: one repeated before a look ran before the planned rounds after it."""
+
+    def place(one: Round) -> tuple[int, bool]:
+        before = [look.cells <= one.cells[0] if one.redo else look.round < one.repeat for look in state.looks]
+        return sum(before), one.redo > 0
+
+    return sorted(rounds_of(state.request.plan), key=place)
+
+
+def due_look(state: RunState) -> int:
+    """Return the round after which `repeats = "auto"` looks next; 0: no look is left, or one has decided."""
+    plan, taken = state.request.plan, {look.round for look in state.looks}
+    if not plan.is_auto or any(look.decided for look in state.looks):
+        return 0
+    return next((after for after in LOOKS if after not in taken and after <= plan.repeats), 0)
+
+
+def is_look_possible(state: RunState) -> bool:
+    """Return whether a look is due, and all cells of its rounds are over: it comes after their repeated rounds."""
+    last = due_look(state)
+    cells = zip(state.request.plan.cells, state.cells, strict=True)
+    return last > 0 and not any(cell.repeat <= last and known.status in OPEN_STATUSES for cell, known in cells)
 
 
 def _is_sized(cell: Cell) -> bool:

@@ -183,6 +183,10 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
     this machine by trying, support which arrays it makes; listed are the rows, where they are known already.
     Raises OptionRefused, PlanBadValue.
     """
+    if plan_file.is_auto and plan_file.order is not Order.ROUNDS:
+        why = 'repeats = "auto" looks at verdicts, and only rounds have them'
+        wanted = '"rounds", or a number of repeats'
+        raise PlanBadValue(plan_file.path, "order", f'"{plan_file.order.value}"', why, wanted)
     rows = listed or rows_of(plan_file, list_candidates(plan_file, catalog, kernel, known))
     sites = sites_of(plan_file, targets, support)
     names = {row.variant.filesystem for row in rows.rows if not row.variant.is_raw}
@@ -196,7 +200,7 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
     cells = []
     for index, (cell, site) in enumerate(_ordered_cells(plan_file, sites, rows.rows, choices)):
         filesystem = filesystem_of(cell, catalog)
-        reasons = filter(None, (cell.unavailable, *_reasons(cell, site, plan_file, filesystem)))
+        reasons = filter(None, (cell.unavailable, *_reasons(cell, site, filesystem)))
         placed = replace(cell, index=index, uuid=cell_uuid(run_id, index), unavailable="; ".join(reasons))
         steps = cell_steps(placed, site, filesystem, array_uuid(run_id, index))
         cells.append(replace(placed, steps=steps))
@@ -296,10 +300,8 @@ def _ordered_cells(
     return cells
 
 
-def _reasons(cell: Cell, site: Site, plan_file: PlanFile, filesystem: Filesystem | None) -> Iterator[str]:
+def _reasons(cell: Cell, site: Site, filesystem: Filesystem | None) -> Iterator[str]:
     """Yield why a cell can't run: what this version doesn't run is never dropped silently."""
-    if plan_file.is_auto:
-        yield 'repeats = "auto" is not run by this version; give a number'
     for kind in dict.fromkeys(load.kind.value for load in cell.workloads if load.kind not in BUILT_IN):
         yield f"workloads of kind {kind} are not run by this version"
     yield from site.reasons

@@ -35,6 +35,7 @@ from fsconsole.plan.planfile import (
     AUTO_REPEATS,
     DEFAULT_BLOCK_SIZE_BYTES,
     DEFAULT_LOAD_TIME_S,
+    DEFAULT_REPEATS,
     DEFAULT_SEED,
     SCHEMA,
     Scale,
@@ -342,8 +343,8 @@ RUN = (
     Key("repeats", _choice(("auto",), lambda said: AUTO_REPEATS if said == "auto" else (said, False),
                            lambda pair: "auto" if pair[1] else pair[0],
                            ("a number from 1 to 1000", 1, MAX_REPEATS)),
-        "Rounds: how often each combination is run. 3 or more give verdicts. auto: 12, and the run ends after round 5 or 8 if every "
-        "verdict is decided by then.", (1, False), ("repeats", "is_auto")),
+        "How often each combination is run, once in each round; verdicts need 3 rounds. auto: 12, and the run ends after round 5 or 8 "
+        "if every verdict is decided by then.", (DEFAULT_REPEATS, False), ("repeats", "is_auto")),
     Key("primary", Kind("a column of `fsconsole results --help`", _column, lambda metric: metric.column if metric else ""),
         "The column that verdicts are on. Default, and where a block lacks it: durable, read or ops/s by the kind of load; check, "
         "durable delete or mkfs for a filesystem's life.", None),

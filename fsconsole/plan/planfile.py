@@ -16,6 +16,7 @@ from fsconsole.model.workload import Workload
 MAX_CELLS = 10_000
 
 SCHEMA = 1
+DEFAULT_REPEATS = 5
 AUTO_REPEATS = (LOOKS[-1], True)
 """PlanFile.repeats and is_auto where the plan says "auto"."""
 DEFAULT_SEED = 1
@@ -91,7 +92,7 @@ class PlanFile:
     workloads: tuple[Workload, ...]
     checklists: tuple[Checklist, ...] = ()
     variants: tuple[VariantText, ...] = ()
-    repeats: int = 1
+    repeats: int = DEFAULT_REPEATS
     is_auto: bool = False
     """Whether the run ends after the first look (model.statistics.LOOKS) at which all is decided."""
     same: float = DEFAULT_SAME

@@ -232,7 +232,9 @@ class _Gate:
 def _gate(state: RunState, choice: GridChoice) -> _Gate:
     plan = state.request.plan
     if plan.order is not Order.ROUNDS:
-        return _Gate(f'No verdicts: order = "{plan.order.value}" has no rounds; order = "rounds" compares round by round.')
+        return _Gate(
+            f'No verdicts: order = "{plan.order.value}" has no rounds; order = "rounds" compares round by round.'
+        )
     if plan.repeats < LEAST_ROUNDS:
         return _Gate(f"No verdicts: they need at least {LEAST_ROUNDS} rounds. Set repeats = 5.")
     if not choice.look and any(cell.status in OPEN_STATUSES for cell in state.cells):
@@ -242,7 +244,9 @@ def _gate(state: RunState, choice: GridChoice) -> _Gate:
         return _Gate()
     done = (plan.cells[cell.index].repeat for cell in state.cells if cell.status is CellStatus.DONE)
     last = choice.look or max(done, default=0)
-    return _Gate(alpha=next((alpha for look, alpha in zip(LOOKS, LOOK_ALPHAS, strict=True) if last <= look), LOOK_ALPHAS[-1]))
+    return _Gate(
+        alpha=next((alpha for look, alpha in zip(LOOKS, LOOK_ALPHAS, strict=True) if last <= look), LOOK_ALPHAS[-1])
+    )
 
 
 def _compared(block: Block, plan: Plan, against: _Against, choice: GridChoice, gate: _Gate) -> Block:

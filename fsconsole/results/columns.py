@@ -33,7 +33,14 @@ _SHOWN_OF_LIFE = (
     Metric.MKFS, Metric.MOUNT_FILLED, Metric.RECOVER, Metric.LOST_SYNCED, Metric.CHECK, Metric.DELETE_DURABLE,
     Metric.OVERHEAD,
 )  # fmt: skip
-_GIVE_WAY = (Metric.EXTENTS_MEAN, Metric.CPU, Metric.FSYNC_MAX, Metric.FSYNC_P50, Metric.LATENCY_P99, Metric.LATENCY_MEAN)
+_GIVE_WAY = (
+    Metric.EXTENTS_MEAN,
+    Metric.CPU,
+    Metric.FSYNC_MAX,
+    Metric.FSYNC_P50,
+    Metric.LATENCY_P99,
+    Metric.LATENCY_MEAN,
+)
 """Columns that make room for others, the first one first."""
 _MOST = 7
 """Columns that fit 80 cells beside names of 20, spread and warnings."""

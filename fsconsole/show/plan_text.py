@@ -7,19 +7,29 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from fsconsole import units
 from fsconsole.devices.hazards import HIDDEN_PROCESS
-from fsconsole.model.answers import StepAnswer, TargetAnswer
+from fsconsole.model.answers import Findable, PowerAnswer, StepAnswer, TargetAnswer
 from fsconsole.model.device import DeviceKind, Verdict
 from fsconsole.model.plan import Cell, Plan, Step, Variant, array_aspects, array_words, arrays_in_words
+from fsconsole.model.statistics import LOOKS
 from fsconsole.plan.sizing import pilot_steps, pilots, sizes_in_words
 from fsconsole.results.content import hanging
 from fsconsole.text import cells_of, pad_right, printable
 
 STEP_WIDTH = 16
+_LOOKS = f"{', '.join(map(str, LOOKS[:-1]))} or {LOOKS[-1]}"
 _WIDEST_NUMBERS = 16
 """The cells of twenty repeats push one variant to the right, rather than all."""
 
 
-def plan_lines(plan: Plan, targets: Sequence[TargetAnswer], agreeing: str, *, every: bool, width: int) -> Iterator[str]:
+def plan_lines(  # noqa: PLR0913 (each is a fact of its own)
+    plan: Plan,
+    targets: Sequence[TargetAnswer],
+    agreeing: str,
+    power: PowerAnswer | None = None,
+    *,
+    every: bool,
+    width: int,
+) -> Iterator[str]:
     """Yield the plan line by line: targets, cells in order, commands, costs, and the command that agrees to it.
 
     Cells have a line each; the first that can run is shown with its commands, with every all are. No line takes
@@ -49,6 +59,8 @@ def plan_lines(plan: Plan, targets: Sequence[TargetAnswer], agreeing: str, *, ev
         yield from hanging("", printable(said) + ".", width)
     size = size_words(plan.estimate.bytes_to_write, plan.estimate.likely_bytes)
     yield from hanging("", f"To write: {size}; about {lasts}, if a disk takes {rate}.", width)
+    if power is not None:
+        yield from hanging("", power_words(power), width)
     yield from hanging("", "The filesystem UUIDs above are an example: every run makes new ones.", width)
     yield from _closing(targets, "To agree to the loss:", agreeing, width)
 
@@ -65,6 +77,28 @@ def size_words(most_bytes: int, likely_bytes: int) -> str:
         return units.format_bytes(most_bytes)
     most = f", at most {units.format_bytes(most_bytes)}" if most_bytes > likely_bytes else ""
     return f"about {units.format_bytes(likely_bytes)}{most}"
+
+
+_LARGEST_SHOWN = 10.0
+"""Share above which a difference has no figure: nothing that large needs a test."""
+
+
+def power_words(power: PowerAnswer) -> str:
+    """Return what a plan can find: "5 rounds, 13 rows find a difference of 26 % at a spread of 5 %, ...; each round +6 min"."""
+    if power.no_verdicts:
+        return power.no_verdicts
+    found = ", ".join(map(_found, power.findable)).replace(" at ", " at a spread of ", 1)
+    last = f"; last run here: {_found(power.last)}" if power.last else ""
+    counts = f"{power.rounds} rounds{f' (auto: {_LOOKS})' * power.is_auto}, {power.rows} rows"
+    return f"{counts} find a difference of {found}{last}; each round +{units.format_guess(power.round_s)}."
+
+
+def _found(one: Findable) -> str:
+    return f"{_percent(one.difference)} at {_percent(one.spread)}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share < _LARGEST_SHOWN else f"over {100 * _LARGEST_SHOWN:,.0f} %"
 
 
 def renewal_lines(
@@ -115,7 +149,8 @@ def cell_words(cell: Cell) -> tuple[str, ...]:
 def _head(plan: Plan, width: int) -> Iterator[str]:
     running = sum(1 for cell in plan.cells if not cell.unavailable)
     able = "" if running == len(plan.cells) else f", {running} of them can run"
-    counts = f"{len(plan.cells)} cells{able}; repeats {plan.repeats}, order {plan.order.value}, seed {plan.seed}"
+    repeats = f"auto ({_LOOKS})" if plan.is_auto else plan.repeats
+    counts = f"{len(plan.cells)} cells{able}; repeats {repeats}, order {plan.order.value}, seed {plan.seed}"
     yield from hanging("", printable(plan.title) or "(no title)", width)
     yield from hanging("", counts, width)
     for note in plan.notes:

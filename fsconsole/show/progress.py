@@ -177,7 +177,17 @@ def _cell_lines(previous: RunState | None, state: RunState, *, shorten: bool) ->
     widest = min(_CONSOLE_CELLS - _DETAIL_CELLS - cells_of(lead), max(map(cells_of, names)))
     for again in state.repeated[len(previous.repeated) if previous is not None else 0 :]:
         yield f"    round {again.repeat} runs again, {len(again.cells)} cells more: {again.reason}"
+    for look in state.looks[len(previous.looks) if previous is not None else 0 :]:
+        skipped = sum(cell.reason == look.words for cell in state.cells)
+        yield (
+            f"    {look.words}: {skipped} cells skipped"
+            if look.decided
+            else f"    not all decided after round {look.round}"
+        )
+    told = {look.words for look in state.looks}
     for index, cell in enumerate(state.cells):
+        if cell.status is CellStatus.SKIPPED and cell.reason in told:
+            continue
         # A repeated round adds cells.
         before = previous.cells[index] if previous is not None and index < len(previous.cells) else CellState(index)
         is_over = cell.status in _OVER

@@ -14,7 +14,7 @@ _WORKLOAD = TINY_PLAN[_LIMIT:]
 def variant(filesystem: str = "ext4", **words: str) -> str:
     """Return a plan with one variant in the tools' own words; VICTIM stands for another device."""
     lines = "".join(f"{key} = '''{value}'''\n" for key, value in {"type": filesystem, **words}.items())
-    return f"schema = 1\n[[variant]]\n{lines}{_WORKLOAD}"
+    return f"schema = 1\nrepeats = 1\n[[variant]]\n{lines}{_WORKLOAD}"
 
 
 def workload(**keys: str) -> str:

@@ -34,6 +34,7 @@ _HOUSE = os.path.dirname(os.path.realpath(fsconsole.__file__)) + os.sep
 _RUNS = Path(__file__).parents[1] / "data" / "runs"
 _PLAN = """
 schema = 1
+repeats = 1
 [[filesystem]]
 type = "ext4"
 mount = { data = ["ordered", "writeback"] }

@@ -15,6 +15,7 @@ from tests.unit.plan.examples import DESIGN, SMALLEST
 
 _KINDS = """
 schema = 1
+repeats = 1
 raw = true
 order = "rounds"
 scale = 0.5
@@ -65,7 +66,7 @@ _WORDS = (
     "directories", "data", "weights", "with", "of", "cold", "direct", "read_ahead", "scheduler", "level", "chunk", "title",
     "repeats", "order", "seed", "scale", "equalise", "raw", "settings", "array", "filesystem", "variant", "workload", "after",
     "check", "crash", "delete", "duration", "bytes", "end", "fsync", "sync_call", "fsync_every", "inode_size",
-    "flex_bg", "journal_dev", "members",
+    "flex_bg", "journal_dev", "members", "primary", "same", "control",
 )  # fmt: skip
 _keys = st.one_of(st.sampled_from(_WORDS), texts)
 _values: st.SearchStrategy[Any] = st.recursive(

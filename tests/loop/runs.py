@@ -63,6 +63,7 @@ block_size = "64KiB"
 
 THREE_CELLS_PLAN = """
 schema = 1
+repeats = 1
 title = "three cells"
 order = "shuffled"
 seed = 3

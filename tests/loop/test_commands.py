@@ -39,7 +39,7 @@ WORKLOAD = '[[workload]]\nkind = "create"\nfile_size = "1MiB"\n'
 
 def plan_cell(device: str, variant: str, *, size_bytes: int = 300 * MIB, head: str = "") -> Cell:
     """Return the only cell of a plan with one variant, given as the lines of its table."""
-    text = f"schema = 1\n{head}\n[[variant]]\n{variant}\n{WORKLOAD}"
+    text = f"schema = 1\nrepeats = 1\n{head}\n[[variant]]\n{variant}\n{WORKLOAD}"
     target = TargetSpec(device, size_bytes)
     (cell,) = build_plan(parse_plan(text, "plan.toml"), (target,), load_catalog(), run_id=f"test {device}").cells
     return cell
@@ -86,7 +86,7 @@ def test_words_of_all_extended_options_take_effect_together_and_tuning_words_aft
 def test_mkfs_does_not_undo_the_equalising_of_a_scratch_file(loop_device: MakeLoopDevice) -> None:
     device = loop_device(BTRFS_BYTES, allocate=True)
     target = TargetSpec(device, BTRFS_BYTES, is_scratch=True)
-    text = "schema = 1\n" + "".join(f'[[variant]]\ntype = "{name}"\n' for name in ("ext4", "btrfs"))
+    text = "schema = 1\nrepeats = 1\n" + "".join(f'[[variant]]\ntype = "{name}"\n' for name in ("ext4", "btrfs"))
     plan = build_plan(parse_plan(text + WORKLOAD, "plan.toml"), (target,), load_catalog(), run_id="r")
     for cell in plan.cells:
         for kind in (StepKind.EQUALISE, StepKind.MKFS):

@@ -26,6 +26,7 @@ from tests.loop.runs import FSCONSOLE, assert_nothing_left, carry_out, new_run, 
 
 PLAN = """
 schema = 1
+repeats = 1
 equalise = "none"
 order = "as-listed"
 variant = [

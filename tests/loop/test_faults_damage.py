@@ -20,6 +20,7 @@ pytestmark = pytest.mark.root
 
 PLAN = """
 schema = 1
+repeats = 1
 order = "as-listed"
 equalise = "none"
 variant = [
@@ -103,6 +104,7 @@ def test_the_grid_marks_what_was_damaged(whole: tuple[RunState, str]):
 
 ONCE = """
 schema = 1
+repeats = 1
 equalise = "none"
 variant = [{ type = "ext4" }]
 workload = [{ kind = "create", threads = 1, files = 1, file_size = "64KiB" }]

@@ -147,6 +147,7 @@ def test_the_sampler_sees_a_load_its_device_and_its_writeback(
 
 PLAN = """
 schema = 1
+repeats = 1
 order = "as-listed"
 equalise = "none"
 raw = true

@@ -27,6 +27,7 @@ LABEL, LABEL_AS_DATA = "[/x]\x1b]0;\ny", r"[/x]\x1b]0;\ny"
 """At most 16 bytes (man 8 mkfs.ext4)."""
 PLAN = f"""
 schema = 1
+repeats = 1
 title = "title {IN_JSON}"
 variant = [{{ type = "ext4", label = "variant {IN_JSON}" }}]
 workload = [{{ name = "load {IN_JSON}", kind = "create", threads = 2, file_size = "1MiB" }}]

@@ -188,6 +188,7 @@ def test_a_scratch_file_that_is_gone_is_told(own_scratch: scratch.Scratch, tmp_p
 
 PLAN = """
 schema = 1
+repeats = 1
 order = "as-listed"
 array = [{ level = ["raid1", "raid0"] }]
 variant = [{ type = "ext4" }]

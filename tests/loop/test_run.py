@@ -59,6 +59,7 @@ def kept_files(*filesystems: str, delete: str) -> str:
     variants = ", ".join(f'{{ type = "{name}" }}' for name in filesystems)
     return f"""
 schema = 1
+repeats = 1
 order = "as-listed"
 variant = [{variants}]
 workload = [
@@ -281,6 +282,7 @@ def directory_sizes(tree: Path) -> list[int]:
 
 TOO_MUCH = """
 schema = 1
+repeats = 1
 order = "as-listed"
 equalise = "none"
 variant = [
@@ -316,6 +318,7 @@ def test_a_plan_that_cannot_fit_is_refused_before_anything_is_touched(tmp_path, 
 
 FAILING = """
 schema = 1
+repeats = 1
 order = "as-listed"
 equalise = "none"
 variant = [{ type = "ext4", mkfs = "-b 1024 -I 2048" }, { type = "ext4" }]
@@ -343,6 +346,7 @@ def test_an_mkfs_that_fails_or_a_load_that_cannot_fit_is_one_cell_and_the_run_go
 
 SLOW = """
 schema = 1
+repeats = 1
 order = "as-listed"
 equalise = "none"
 variant = [{ type = "ext4", mount = "sync" }, { type = "ext2" }]

@@ -137,6 +137,7 @@ def test_reads_of_a_device_are_timed_past_the_page_cache(scratch_folder: Path, m
 
 TWO_KINDS = """
 schema = 1
+repeats = 1
 order = "as-listed"
 variant = [{ type = "btrfs" }, { type = "ext4", mkfs = "-E discard" }]
 workload = [{ kind = "create", threads = 2, file_size = "8MiB" }]

@@ -52,6 +52,7 @@ LIMITS = "/proc/sys/vm/dirty_bytes"
 
 AXES = """
 schema = 1
+repeats = 1
 order = "as-listed"
 equalise = "none"
 settings = { read_ahead = ["64KiB", "512KiB"], scheduler = ["none", "mq-deadline"], dirty_bytes = "48MiB" }
@@ -64,6 +65,7 @@ after = { check = false, delete = "none" }
 """
 SLOW = """
 schema = 1
+repeats = 1
 order = "as-listed"
 equalise = "none"
 settings = { read_ahead = "512KiB", scheduler = "mq-deadline", nr_requests = 32, dirty_bytes = "48MiB" }
@@ -275,6 +277,7 @@ def test_two_runs_do_not_vary_the_machines_limits_at_once(tmp_path, device):
 
 PLAN = """
 schema = 1
+repeats = 1
 order = "as-listed"
 equalise = "none"
 variant = [

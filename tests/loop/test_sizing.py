@@ -22,6 +22,7 @@ from tests.loop.test_kill_engine import hanging, kill_engine
 
 PLAN = """
 schema = 1
+repeats = 1
 title = "sizes by a pilot"
 order = "as-listed"
 equalise = "none"

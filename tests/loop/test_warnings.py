@@ -15,6 +15,7 @@ from tests.loop.runs import carry_out
 
 PLAN = """
 schema = 1
+repeats = 1
 order = "as-listed"
 equalise = "none"
 variant = [

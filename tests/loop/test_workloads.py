@@ -33,6 +33,7 @@ from tests.loop.runs import carry_out
 
 HEAD = """
 schema = 1
+repeats = 1
 order = "as-listed"
 equalise = "none"
 variant = [{ type = "ext4" }]

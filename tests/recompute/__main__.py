@@ -26,6 +26,7 @@ from tests.recompute.tracing import tracefs
 
 PLAN = """
 schema = 1
+repeats = 1
 title = "recomputed"
 order = "as-listed"
 raw = {raw}

@@ -171,6 +171,7 @@ async def test_settings_and_the_run_s_keys_are_ticked_and_typed() -> None:
 
 
 PLAN = f"""schema = 1
+repeats = 1
 [[variant]]
 type = "ext4"
 mkfs = "-O ^flex_bg"

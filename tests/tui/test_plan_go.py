@@ -175,6 +175,7 @@ async def test_trying_options_while_this_machine_is_asked_about_loses_no_answer(
 
 COMMITS = ", ".join(str(seconds) for seconds in range(1, 251))
 VARIANTS = f"""schema = 1
+repeats = 1
 [[filesystem]]
 type = "ext4"
 mkfs = {{ inode_size = [128, 256, 512, 1024], flex_bg_size = [2, 4, 8, 16, 32] }}

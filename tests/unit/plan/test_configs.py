@@ -145,6 +145,7 @@ as_printed = "-I 256, data=writeback,nomballoc"
 
 def build_of(text: str, kernel: str = "6.18.1") -> Plan:
     plan_file = parse_plan(text + WORKLOAD, "plan.toml")
+    plan_file = replace(plan_file, repeats=1)
     return build_plan(plan_file, (NO_DEVICE,), load_catalog(), run_id="r", kernel=kernel)
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.errors.targets import PlanBadValue
+from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Cell, Equalise, StepKind
 from fsconsole.model.state import CellState, CellStatus, RunState
 from fsconsole.model.workload import Workload
@@ -73,6 +74,26 @@ def test_as_listed_repeats_each_cell() -> None:
     assert listed == [("ext4", 1), ("ext4", 2), ("xfs", 1), ("xfs", 2)]
 
 
+def test_a_control_is_the_baseline_once_more_as_a_row_of_its_own() -> None:
+    plan = build("schema = 1\ncontrol = true\nraw = true\norder = 'as-listed'\n" + TWO + WORKLOAD)
+    assert labels(plan) == ["raw", "ext4", "ext4 (control)", "xfs"]
+    base, control = (cell.variant for cell in plan.cells[1:3])
+    assert control == replace(base, label="ext4 (control)", is_control=True)
+    assert plan.baseline == "ext4"
+    taken = TWO.replace("'xfs'", "'xfs'\nlabel = 'ext4 (control)'")
+    with pytest.raises(PlanBadValue, match="two variants have it"):
+        build("schema = 1\ncontrol = true\n" + taken + WORKLOAD)
+
+
+def test_auto_plans_the_rounds_of_its_last_look_and_wants_rounds() -> None:
+    text = "schema = 1\nrepeats = 'auto'\nsame = 5\nprimary = 'write'\n" + TWO + WORKLOAD
+    plan = build(text)
+    assert (plan.is_auto, plan.repeats, len(plan.cells)) == (True, 12, 24)
+    assert (plan.same, plan.primary) == (0.05, Metric.WRITE)
+    with pytest.raises(PlanBadValue, match="only rounds have them"):
+        build("order = 'shuffled'\n" + text)
+
+
 @given(seed=st.integers(min_value=0, max_value=2**63 - 1))
 def test_rounds_follow_one_another_and_each_has_every_cell_once(seed: int) -> None:
     cells = build(f"schema = 1\nrepeats = 4\nseed = {seed}\n" + TWO + WORKLOAD).cells
@@ -117,10 +138,9 @@ def test_uuids_are_the_runs_own_one_for_each_cell_and_the_same_when_computed_aga
 
 def test_what_this_version_does_not_run_is_a_cell_that_says_so() -> None:
     plan = build(DESIGN)
-    assert Counter(cell.variant.is_raw for cell in plan.cells)[True] == len(plan.cells) // 6
+    assert Counter(cell.variant.is_raw for cell in plan.cells)[True] == len(plan.cells) // 7
     reasons = plan.cells[0].unavailable
-    for words in ('"auto"', "raid5 needs at least 2 members"):
-        assert words in reasons
+    assert "raid5 needs at least 2 members" in reasons
     assert plan.estimate.bytes_to_write == 0
     with pytest.raises(PlanBadValue, match="no cell of this plan can be run"):
         expand.require_runnable(plan, "plan.toml")

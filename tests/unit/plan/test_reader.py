@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.errors import ExitCode, FsconsoleError, targets
+from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import After, DeleteWith, Equalise, Order
 from fsconsole.model.workload import DataKind, Directories, Layout, WorkloadKind
 from fsconsole.plan.planfile import AUTO_REPEATS, ArrayAxis, Scale, ScaleKind
@@ -43,7 +44,8 @@ def test_every_key_of_the_design_is_read() -> None:
     plan = parse(DESIGN)
     assert plan.title == "ext4 against xfs: many large files"
     assert (plan.repeats, plan.is_auto) == AUTO_REPEATS
-    assert (plan.order, plan.seed, plan.raw) == (Order.SHUFFLED, 20080520, True)
+    assert (plan.primary, plan.same, plan.control) == (Metric.FSYNC_P99, 0.05, True)
+    assert (plan.order, plan.seed, plan.raw) == (Order.ROUNDS, 20080520, True)
     assert plan.equalise is Equalise.DISCARD
     assert plan.scale == Scale(ScaleKind.FIT)
     assert plan.settings == (("read_ahead", ("128KiB", "2MiB")), ("scheduler", ("mq-deadline",)))
@@ -60,7 +62,8 @@ def test_every_key_of_the_design_is_read() -> None:
 
 def test_what_is_not_said_has_the_defaults_of_the_manual() -> None:
     plan = parse(SMALLEST)
-    assert (plan.repeats, plan.order, plan.equalise, plan.raw) == (1, Order.ROUNDS, Equalise.DISCARD, False)
+    assert (plan.repeats, plan.order, plan.equalise, plan.raw) == (5, Order.ROUNDS, Equalise.DISCARD, False)
+    assert (plan.is_auto, plan.primary, plan.same, plan.control) == (False, None, 0.10, False)
     assert plan.scale == Scale(ScaleKind.NONE)
     (workload,) = plan.workloads
     assert (workload.block_size_bytes, workload.data) == (64 * KIB, DataKind.RANDOM)
@@ -102,7 +105,8 @@ def test_an_unknown_key_is_named_with_its_place_and_the_nearest_valid_one() -> N
 # The first key of each is the one that is refused.
 BAD_AT_THE_TOP = (
     "repeats = 0", "load_time = 10", "repeats = true", "repeats = 'many'", "order = 'random'", "seed = -1", "scale = 0", "scale = nan",
-    "scale = 1.5", "scale = 'factor'", "raw = 'yes'",
+    "scale = 1.5", "scale = 'factor'", "raw = 'yes'", "primary = 'durabel'", "primary = 3", "same = 0", "same = 100.5",
+    "same = '10 %'", "control = 1",
 )  # fmt: skip
 BAD_SIZES = (
     '"big"', '"1.0001B"', f'"{"9" * 400}"', "9" * 400, '"100TiB"', "2026-11-21", '"4KiB"', "['1MiB']",
@@ -181,6 +185,7 @@ def test_a_value_that_cannot_be_is_refused_with_its_key() -> None:
         assert isinstance(error, targets.PlanBadValue), text
         assert (error.key, error.exit_code) == (key, ExitCode.PLAN_BAD_VALUE), text
         assert error.wanted
+    assert "one of durable, " in refusal("schema = 1\nprimary = 'durabel'\n" + VARIANT + WORKLOAD).hint
 
 
 def test_a_refused_word_and_an_unknown_filesystem_are_named_with_their_keys() -> None:
@@ -237,7 +242,7 @@ def test_any_text_ends_with_one_of_the_readers_errors(text: str) -> None:
 
 
 def test_huge_numbers_end_with_the_plans_errors_in_printable_words() -> None:
-    top = ("scale", "repeats", "seed", "schema", "title", "order", "equalise")
+    top = ("scale", "same", "repeats", "seed", "schema", "title", "order", "equalise")
     load = ("threads", "file_size", "data", "directories", "duration", "weights", "files", "block")
     for number in ("9" * 309, "9" * 4300, "-" + "1" * 4301, "0x" + "f" * 257, "0x" + "1" * 5000):
         texts = [f"{key} = {number}\n{SMALLEST.removeprefix('schema = 1')}" for key in top]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fsconsole.catalog.filesystem import Filesystem, Option, Scope
 from fsconsole.catalog.loader import load_catalog
+from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import After, DeleteWith, Equalise, Order
 from fsconsole.model.workload import (
     BUILT_IN,
@@ -158,7 +159,10 @@ PLANS = st.builds(
     workloads=workloads(),
     checklists=st.lists(CHECKLISTS, max_size=2).map(tuple),
     variants=st.lists(VARIANTS, min_size=1, max_size=2).map(tuple),
-    repeats=st.integers(0, keys.MAX_REPEATS),
+    repeats=st.integers(1, keys.MAX_REPEATS),
+    primary=st.sampled_from([None, *Metric]),
+    same=st.integers(1, 1000).map(lambda tenths: tenths / 10 / 100),
+    control=st.booleans(),
     order=st.sampled_from(Order),
     seed=st.integers(0, keys.MAX_SEED),
     scale=SCALES,

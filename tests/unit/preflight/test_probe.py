@@ -36,6 +36,7 @@ REFUSED = Answer("ext4", Scope.MOUNT, "data", "journal", Verdict.REFUSED, "EXT4-
 FOUND = Findings("ext4", NOW, "ext4", "", (REFUSED, Answer("ext4", Scope.MKFS, "flex_bg", "on", Verdict.TAKEN)))
 PLAN = """
 schema = 1
+repeats = 1
 [[filesystem]]
 type = "ext4"
 mount = { data = ["ordered", "journal"] }

@@ -199,6 +199,7 @@ def test_rows_that_may_differ_stay_apart() -> None:
         ("hidden words", [PLAIN, replace(SAID, hidden_words=("-E discard",))], same),
         ("older journal", [replace(PLAIN, **unsaid), replace(SAID, **unsaid)], same),
         ("filesystem", [PLAIN, replace(SAID, filesystem="ext3")], same),
+        ("control", [PLAIN, replace(PLAIN, label="plain (control)", is_control=True)], same),
     ):
         grid = equal_grid(variants, states)
         assert [len(row.cells) for row in grid.rows] == [1, 1], case

@@ -22,6 +22,7 @@ DISK = "/dev/ubdb"
 ROWS = {"ext2": "ext2", "no journal": "ext4", "btrfs": "btrfs", "nilfs2": "nilfs2", "f2fs": "f2fs"}
 PLAN = """
 schema = 1
+repeats = 1
 order = "as-listed"
 equalise = "none"
 variant = [

@@ -1,0 +1,41 @@
+"""What a plan can find: the differences between rows that its rounds decide, before anything has run."""
+
+from __future__ import annotations
+
+from fsconsole.model.answers import Findable, PowerAnswer
+from fsconsole.model.plan import Order, Plan
+from fsconsole.model.statistics import ALPHA, LOOK_ALPHAS, detectable
+from fsconsole.model.verdicts import LEAST_ROUNDS
+
+SPREADS = (0.05, 0.10, 0.25)
+"""Of a row's figures over the rounds, as shares: a quiet disk, a usual one, a shared one."""
+
+
+def power_of(plan: Plan, last_spread: float | None = None) -> PowerAnswer:
+    """Return what a whole plan can find; last_spread is that of the last run on this machine, where there is one."""
+    rows = [cell for cell in plan.cells if cell.repeat == 1 and not cell.redo and not cell.variant.is_raw]
+    family = sum(cell.variant.label != plan.baseline for cell in rows)
+    why = _no_verdicts(plan, family)
+    alpha = LOOK_ALPHAS[-1] if plan.is_auto else ALPHA
+
+    def at(spread: float) -> Findable:
+        return Findable(spread, detectable(plan.repeats, family, spread, alpha))
+
+    return PowerAnswer(
+        rounds=plan.repeats,
+        rows=len(rows),
+        findable=() if why else tuple(map(at, SPREADS)),
+        last=at(last_spread) if last_spread and not why else None,
+        round_s=plan.estimate.elapsed_s / plan.repeats,
+        is_auto=plan.is_auto,
+        no_verdicts=why,
+    )
+
+
+def _no_verdicts(plan: Plan, family: int) -> str:
+    """Return why no row gets a verdict, as a sentence; empty where rows can."""
+    if plan.order is not Order.ROUNDS:
+        return f'No verdicts: order = "{plan.order.value}" makes no rounds; use order = "rounds".'
+    if plan.repeats < LEAST_ROUNDS:
+        return f"No verdicts with repeats = {plan.repeats}: they need {LEAST_ROUNDS} rounds; 5 is the default."
+    return "" if family else "No verdicts: there is only one row, or no row with a filesystem."

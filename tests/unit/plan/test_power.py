@@ -1,0 +1,53 @@
+"""What a plan can find is told before it runs, or why it finds nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fsconsole.model.answers import PowerAnswer
+from fsconsole.model.statistics import LOOK_ALPHAS, detectable
+from fsconsole.plan.power import power_of
+from fsconsole.show.plan_text import power_words
+from tests.unit.plan.examples import WORKLOAD, build
+
+THIRTEEN = "".join(f"[[variant]]\ntype = 'ext4'\nmount = 'commit={number}'\n" for number in range(1, 14))
+
+
+def power(head: str, variants: str = THIRTEEN, last: float | None = None) -> PowerAnswer:
+    return power_of(build(f"schema = 1\n{head}\n{variants}{WORKLOAD}"), last)
+
+
+def test_differences_are_those_of_the_rounds_and_of_all_rows_but_the_baseline() -> None:
+    told = power("repeats = 5\nraw = true", last=0.09)
+    assert (told.rounds, told.rows, told.no_verdicts) == (5, 13, "")
+    found = [detectable(5, 12, spread) for spread in (0.05, 0.1, 0.25, 0.09)]
+    assert told.last is not None
+    assert [one.difference for one in (*told.findable, told.last)] == found
+    few, usual, much, last = (f"{100 * share:.0f} %" for share in found)
+    assert power_words(replace(told, round_s=360)) == (
+        f"5 rounds, 13 rows find a difference of {few} at a spread of 5 %, {usual} at 10 %, {much} at 25 %; "
+        f"last run here: {last} at 9 %; each round +6 min 00 s."
+    )
+    with_control = power("repeats = 5\ncontrol = true")
+    assert with_control.findable[0].difference == detectable(5, 13, 0.05)
+    two_threads = power_of(build("schema = 1\nrepeats = 5\n" + THIRTEEN + WORKLOAD.replace("= 4", "= [1, 4]")))
+    assert (two_threads.rows, two_threads.findable[0].difference) == (26, detectable(5, 24, 0.05))
+
+
+def test_auto_is_told_by_its_last_look() -> None:
+    told = power("repeats = 'auto'")
+    assert told.findable[1].difference == detectable(12, 12, 0.1, LOOK_ALPHAS[-1])
+    assert power_words(told).startswith("12 rounds (auto: 5, 8 or 12), 13 rows find ")
+    assert round(12 * told.round_s) == round(power("repeats = 12").round_s * 12), "the estimate is for all twelve"
+
+
+def test_a_plan_without_verdicts_says_why() -> None:
+    for head, variants, why in [
+        ("repeats = 2", THIRTEEN, "repeats = 2: they need 3 rounds"),
+        ("repeats = 5\norder = 'shuffled'", THIRTEEN, 'order = "shuffled" makes no rounds'),
+        ("repeats = 5", "[[variant]]\ntype = 'ext4'\n", "there is only one row"),
+        ("repeats = 5\nraw = true", "", "no row with a filesystem"),
+    ]:
+        told = power(head, variants, last=0.1)
+        assert (told.findable, told.last) == ((), None)
+        assert why in power_words(told), power_words(told)
