@@ -21,13 +21,12 @@ from fsconsole.catalog.filesystem import Catalog, Filesystem
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.catalog.words import Where, split_flags, split_mount, to_argv
 from fsconsole.devices.settings import facts_in_force, lock_machine_settings
-from fsconsole.devices.snapshot import find_device
 from fsconsole.engine import disturbances, warnings_load, warnings_machine
 from fsconsole.engine.arrays import lock_arrays
 from fsconsole.engine.control import ControlServer, Requests, end_programs
 from fsconsole.engine.hangs import CurrentStep, HangDetector, WatchedRun, run_detecting_hangs
-from fsconsole.engine.looks import look_at
 from fsconsole.engine.proof import Prover
+from fsconsole.engine.rounds import cells_in_rounds
 from fsconsole.engine.steps import HANDLERS
 from fsconsole.engine.work import CellWork, EnginesBeside, Interrupted, Pilot, RunWork, StepFailed, StepResult
 from fsconsole.errors import ExitCode, FsconsoleError
@@ -49,18 +48,18 @@ from fsconsole.journal.past import read_state
 from fsconsole.journal.seal import check_seals
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model import events
-from fsconsole.model.events import LookTaken, Outcome, RunFinished, Verb
+from fsconsole.model.events import Outcome, RunFinished, Verb
 from fsconsole.model.plan import CLOSED_BY, Cell, Step, StepKind
-from fsconsole.model.rounds import FREE_PAGE_REPORTING, due_look, is_look_possible, round_to_repeat
+from fsconsole.model.rounds import FREE_PAGE_REPORTING
 from fsconsole.model.run import RunRequest
 from fsconsole.model.state import OPEN_STATUSES, CellStatus, RunState
 from fsconsole.plan.arrays import ARRAY_PATH, BITMAPS, LEVELS, POLICIES, least_members
-from fsconsole.plan.expand import as_the_level_has_it, cell_uuid, filesystem_of, rebuilt_steps, repeated_cells
+from fsconsole.plan.expand import as_the_level_has_it, cell_uuid, filesystem_of, rebuilt_steps
 from fsconsole.plan.keys import MACHINE_WIDE
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.plan.sizing import Room, is_open, pilot_of, pilot_steps, settle, with_titles
 from fsconsole.plan.steps import MOUNT_POINT
-from fsconsole.preflight.prepare import require_apart, target_spec
+from fsconsole.preflight.prepare import require_apart, target_specs
 from fsconsole.system.files import boot_id, cpu_count, kernel_release, memory_bytes
 from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.locks import FileLock
@@ -78,15 +77,11 @@ def require_own_commands(request: RunRequest, catalog: Catalog, journal_path: st
     The engine is root and executes the journal's commands: a run folder from elsewhere, or an edited one, must not
     bring in a second device, a path or a program. Targets are proved before. Raises DeviceMissing too.
     """
-    known = _specs(request)
+    known = target_specs(request)
     for cell in request.plan.cells:
         why = "" if cell.unavailable else objection(cell, request.run_id, known, catalog)
         if why:
             raise JournalUnusable(journal_path, f"cell {cell.index + 1} {why}")
-
-
-def _specs(request: RunRequest) -> dict[str, TargetSpec]:
-    return {target.path: target_spec(find_device(target.path)) for target in request.targets}
 
 
 def objection(cell: Cell, run_id: str, known: dict[str, TargetSpec], catalog: Catalog) -> str:
@@ -326,7 +321,7 @@ def run_cells(run: RunWork, state: RunState, cells: tuple[Cell, ...]) -> RunFini
     blocked = 0
     lost: dict[str, FsconsoleError] = {}
     known = list(cells)
-    for cell in _with_repeated_and_looks(run, known):
+    for cell in cells_in_rounds(run, known):
         run.requests.wait_while_paused()
         if run.requests.stopping:
             break
@@ -363,54 +358,6 @@ def run_cells(run: RunWork, state: RunState, cells: tuple[Cell, ...]) -> RunFini
         reason = f"{failed} of {possible} cells failed"
         return RunFinished(Outcome.DONE, reason, "The grid says why, row by row.", ExitCode.CELLS_FAILED)
     return RunFinished(Outcome.DONE)
-
-
-def _with_repeated_and_looks(run: RunWork, cells: list[Cell]) -> Iterator[Cell]:
-    """Yield the cells, then those of each round that is repeated, which are added to the list.
-
-    With `repeats = "auto"` so for the rounds of each look; what a look skips is taken from the list.
-    """
-    left = tuple(cells)
-    while True:
-        last = due_look(read_state(RunFolder(run.folder_path)))
-        yield from (cell for cell in left if not last or cell.repeat <= last)
-        left = tuple(cell for cell in left if last and cell.repeat > last)
-        while not run.requests.stopping and (again := _repeat_round(run)):
-            cells.extend(again)
-            yield from again
-        if not last or (left and run.requests.stopping):
-            return
-        look = _take_look(run)
-        if look is None:
-            # Cells of a lost device are open: a resumed run looks once they are over.
-            yield from left
-            return
-        if look.decided:
-            cells[:] = [cell for cell in cells if cell.repeat <= last]
-            return
-
-
-def _repeat_round(run: RunWork) -> tuple[Cell, ...]:
-    """Journal that a disturbed round is repeated, durably, and return its new cells; none where no round is."""
-    state = read_state(RunFolder(run.folder_path))
-    disturbed = round_to_repeat(state)
-    if disturbed is None:
-        return ()
-    request, which = state.request, disturbed.round
-    cells = repeated_cells(request.plan, which.cells, _specs(request), load_catalog(), request.run_id)
-    told = events.RoundRepeated(run.attempt, which.repeat, disturbed.reason, cells)
-    run.journal.record(run.seals.put_on(told), durable=True)
-    return cells
-
-
-def _take_look(run: RunWork) -> LookTaken | None:
-    """Journal the look that is due, durably, and return it; None while cells of its rounds are open."""
-    state = read_state(RunFolder(run.folder_path))
-    if not is_look_possible(state):
-        return None
-    look = look_at(state, run.attempt)
-    run.journal.record(run.seals.put_on(look), durable=True)
-    return look
 
 
 def _pause(run: RunWork) -> None:

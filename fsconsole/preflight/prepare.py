@@ -25,7 +25,7 @@ from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.model.command import Executor
 from fsconsole.model.device import Device
 from fsconsole.model.plan import Plan
-from fsconsole.model.run import Target
+from fsconsole.model.run import RunRequest, Target
 from fsconsole.plan.arrays import EVERY_LEVEL, stripes_of
 from fsconsole.plan.expand import build_plan, size_bounds
 from fsconsole.plan.planfile import NO_DEVICE, PlanFile, QueueSpec, TargetSpec
@@ -178,6 +178,11 @@ def target_spec(device: Device, graph: DeviceGraph | None = None) -> TargetSpec:
         is_flash=device.is_flash,
         notes=stripes_of(device, graph.devices).sentences,
     )
+
+
+def target_specs(request: RunRequest) -> dict[str, TargetSpec]:
+    """Return what a plan needs to know of a run's devices, by their paths. Raises DeviceMissing."""
+    return {target.path: target_spec(find_device(target.path)) for target in request.targets}
 
 
 def _keeps_blocks(device: Device) -> bool:

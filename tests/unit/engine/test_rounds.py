@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from msgspec.structs import replace as changed
 
-from fsconsole.engine.looks import look_at
+from fsconsole.engine.rounds import look_at
 from fsconsole.journal.events import Batch, Cursor, JournalEntry
 from fsconsole.journal.fold import fold
 from fsconsole.model.events import LookTaken, RoundRepeated, WarningKind
