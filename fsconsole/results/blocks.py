@@ -11,12 +11,13 @@ from fsconsole.errors.runs import TooManyPairs, UnknownBaseline, UnknownColumn
 from fsconsole.model.metrics import Metric, column_named
 from fsconsole.model.plan import Order, Plan
 from fsconsole.model.resolution import Reading
-from fsconsole.model.state import OPEN_STATUSES, CellStatus, RunState
-from fsconsole.model.statistics import ALPHA, LOOK_ALPHAS, LOOKS
+from fsconsole.model.state import OPEN_STATUSES, RunState
+from fsconsole.model.statistics import ALPHA, LOOKS
 from fsconsole.model.verdicts import LEAST_ROUNDS, Compared, compared
 from fsconsole.model.workload import Workload
 from fsconsole.results.axes import aspects_of, common_words, numbered, plain
 from fsconsole.results.columns import belongs, columns_of, primary_of
+from fsconsole.results.compare import alpha_of
 from fsconsole.results.figures import row_names
 from fsconsole.results.grid import Grid, GridRow, highest_first
 
@@ -240,13 +241,7 @@ def _gate(state: RunState, choice: GridChoice) -> _Gate:
     if not choice.look and any(cell.status in OPEN_STATUSES for cell in state.cells):
         of_auto = f"round {LOOKS[0]}, {LOOKS[1]} or {LOOKS[2]}"
         return _Gate(f"Verdicts follow after {of_auto if plan.is_auto else 'the last round'}.")
-    if not plan.is_auto:
-        return _Gate()
-    done = (plan.cells[cell.index].repeat for cell in state.cells if cell.status is CellStatus.DONE)
-    last = choice.look or max(done, default=0)
-    return _Gate(
-        alpha=next((alpha for look, alpha in zip(LOOKS, LOOK_ALPHAS, strict=True) if last <= look), LOOK_ALPHAS[-1])
-    )
+    return _Gate(alpha=alpha_of(state, choice.look))
 
 
 def _compared(block: Block, plan: Plan, against: _Against, choice: GridChoice, gate: _Gate) -> Block:

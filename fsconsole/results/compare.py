@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Order
-from fsconsole.model.resolution import Reading, reading
 from fsconsole.model.state import OPEN_STATUSES, RunState
 from fsconsole.model.statistics import ALPHA, LOOKS, alpha_at
 from fsconsole.model.verdicts import Compared, Scale, compared
-from fsconsole.results.figures import CLEAN, CellFigures, row_names
+from fsconsole.results.figures import row_names
 from fsconsole.results.grid import Grid, GridRow
 
 OF_LIFE = (Metric.CHECK, Metric.DELETE_DURABLE)
@@ -52,17 +50,13 @@ class Comparison:
         return max(_LEAST, 1 + (self.compared.high or 0.0))
 
 
-def readings_of(cells: Iterable[CellFigures], metric: Metric) -> dict[int, Reading]:
-    """Return a row's readings by round, of the cells that count; of checks, those that found no damage."""
-    sound = (cell for cell in cells if cell.counts and (metric is not Metric.CHECK or cell.verdict == CLEAN))
-    found = ((cell.repeat, reading(metric, cell.value)) for cell in sound)
-    return {repeat: one for repeat, one in found if one is not None}
+def alpha_of(state: RunState, look: int = 0) -> float:
+    """Return the chance that any interval of a block misses: ALPHA, or of `repeats = "auto"` its share for a look.
 
-
-def alpha_of(state: RunState) -> float:
-    """Return the chance that any interval of a block misses: ALPHA, or its share for the look after which the run ended."""
-    ends = [look.round for look in state.looks if look.decided]
-    return alpha_at(ends[-1] if ends else LOOKS[-1]) if state.request.plan.is_auto else ALPHA
+    look is the round after which is looked; 0: the one after which the run ended.
+    """
+    ends = [look or LOOKS[-1], *(one.round for one in state.looks if one.decided and not look)]
+    return alpha_at(ends[-1]) if state.request.plan.is_auto else ALPHA
 
 
 def comparisons_of(state: RunState, grid: Grid) -> tuple[int, tuple[Comparison, ...]]:
@@ -93,12 +87,13 @@ def comparisons_of(state: RunState, grid: Grid) -> tuple[int, tuple[Comparison, 
                 planned += [
                     (metric, row, name, *base) for row, name, base in pairs if base is not None and base[0] is not row
                 ]
+    # Variants that came out equal were planned as comparisons of their own.
+    family = sum(len({plan.cells[index].variant.label for index in row.indexes}) for _, row, *_ in planned)
     found: list[Comparison] = []
     for metric, row, name, base, base_name in planned:
-        own, other = (readings_of(one.cells, metric) for one in (row, base))
-        pair = compared(own, other, metric, family=len(planned), alpha=alpha_of(state))
+        pair = compared(row.readings(metric), base.readings(metric), metric, family=family, alpha=alpha_of(state))
         if pair is not None and pair.scale is Scale.RATIO and pair.low is not None:
             load = row.key.workloads[row.key.workload or 0] if metric in OF_LOADS else None
             load_name, sync = (load.name, load.sync_call.value) if load is not None else ("", "")
             found.append(Comparison(metric, load_name, sync, name, base_name, pair))
-    return len(planned), tuple(found)
+    return family, tuple(found)

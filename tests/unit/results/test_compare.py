@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fsconsole.model.events import LookTaken
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Cell, Order, Variant
 from fsconsole.model.state import CellState, RunState
-from fsconsole.model.statistics import ALPHA
+from fsconsole.model.statistics import ALPHA, LOOK_ALPHAS
+from fsconsole.results.compare import alpha_of
 from fsconsole.results.grid import build_grid
 from fsconsole.results.json import render_json
 from fsconsole.results.markdown import escaped, render_markdown
@@ -53,6 +55,18 @@ def test_intervals_of_equal_rows_miss_in_no_more_runs_than_alpha_says() -> None:
         assert len([pair for pair in pairs if pair.metric is Metric.CHECK]) == 3
         missed += any(pair.low > 1 or pair.high < 1 for pair in pairs)
     assert missed / 400 <= ALPHA
+
+
+def test_a_run_that_ended_at_a_look_has_the_wider_intervals_of_that_look() -> None:
+    state = rounds({"ext4": STEP, "ext3": times(4)})
+    auto = replace(state, request=replace(state.request, plan=replace(state.request.plan, is_auto=True)))
+    ended = replace(auto, looks=(LookTaken(1, 5, decided=True, cells=10),))
+    alphas = [alpha_of(one) for one in (state, auto, ended)]
+    assert alphas == [ALPHA, LOOK_ALPHAS[2], LOOK_ALPHAS[0]]
+    assert [alpha_of(ended, look) for look in (5, 8, 12)] == list(LOOK_ALPHAS)
+    widths = [found(one).pairs[0].high / found(one).pairs[0].low for one in (state, auto, ended)]
+    assert widths == sorted(widths)
+    assert widths[0] < widths[1] < widths[2]
 
 
 STEP = [1.0, 1.02, 0.97, 1.01, 0.99]
