@@ -16,7 +16,7 @@ BEYOND = 20
 """Least operations beyond a percentile: with fewer its figure is that of a handful of operations."""
 MOST_EDGES = 3
 """Percentiles of one kind of operation that a plan can require: p50, p95 and p99."""
-_LARGEST, _LARGEST_MS = 1e18, 1e12
+LARGEST, _LARGEST_MS = 1e18, 1e12
 """Of a limit in base units, and of a latency, whose nanoseconds must fit 64 bits."""
 _PERCENTILE = re.compile(r"(?P<of>[a-z_]+)_p(?P<percent>[0-9]{2})")
 _REQUIREMENT = re.compile(r"(?P<comparator><=|>=)\s*(?P<limit>[0-9].*)")
@@ -89,7 +89,7 @@ def parse_requirement(metric: Metric, text: str) -> Requirement:
         raise BadQuantity(text=text, wanted="a limit with <= or >= before it", examples=f"<= {example}, >= {example}")
     limit = said["limit"]
     value = _value_of(metric.unit, limit, example)
-    if value > (_LARGEST_MS if metric.unit is Unit.MILLISECONDS else _LARGEST):
+    if value > (_LARGEST_MS if metric.unit is Unit.MILLISECONDS else LARGEST):
         raise BadQuantity(text=text, wanted="a limit that a figure can have", examples=f"<= {example}")
     return Requirement(metric, Comparator(said["comparator"]), value, limit)
 
