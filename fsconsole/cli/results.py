@@ -14,9 +14,11 @@ from fsconsole.errors import Misused
 from fsconsole.journal.folder import LATEST
 from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.model.metrics import Metric, column_named
+from fsconsole.text import printable
 
 if TYPE_CHECKING:
     from fsconsole.journal.folder import RunFolder
+    from fsconsole.model.state import RunState
 
 
 _WIDEST = 200
@@ -61,14 +63,21 @@ def results(
     ] = "",
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
-    """Print the results of a finished or running run."""
+    """Print the results of a finished or running run.
+
+    Exit code where the plan requires figures, as that of `fsconsole run`: 0: a row meets all requirements; 5: every row
+    misses one; 6: undecided, also while the run goes on; 3 or another of the run's own where it ended by that.
+    """
+    from fsconsole.client.runs import look
     from fsconsole.journal.store import open_run
+    from fsconsole.results.requirements import has_requirements
 
     if beside and output is Format.CSV:
         what = "A table for programs holds a run's own figures only: --with does not go with csv."
         raise Misused(what=what, nearest="`--format json` has both; ", command="fsconsole results")
+    folder = open_run(runs_dir, run)
     text = report(
-        open_run(runs_dir, run),
+        folder,
         output,
         sort=sort,
         columns=columns,
@@ -79,6 +88,27 @@ def results(
     )
     sys.stdout.write(text)
     sys.stdout.flush()
+    state = look(folder).state
+    if has_requirements(state):
+        raise typer.Exit(ending_code(state))
+
+
+def ending_code(state: RunState) -> int:
+    """Return the exit code of a run's end, with its reason on stderr: the engine's own, else that of its requirements."""
+    from fsconsole.cli.complaint import complain
+    from fsconsole.results.grid import build_grid
+    from fsconsole.results.requirements import ending_of, has_requirements, requirements_of
+
+    if state.exit_code:
+        complain(printable(state.reason), printable(state.hint))
+        return state.exit_code
+    if not has_requirements(state):
+        return 0
+    error = ending_of(requirements_of(state, build_grid(state)), state.request.run_id)
+    if error is None:
+        return 0
+    complain(str(error), error.hint)
+    return error.exit_code
 
 
 def report(

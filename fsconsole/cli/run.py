@@ -46,6 +46,9 @@ def run(
     content. Ctrl-C or SIGTERM stops after the current cell, twice: immediately; closing the terminal only ends the
     view. With --detach, Ctrl-C during the start stops the run immediately.
 
+    Exit code: 3 if cells failed. Else, where the plan requires figures of its workloads: 0 if a row meets all requirements,
+    5 if every row misses one, 6 if that is undecided.
+
     --seen refuses to start if plan, devices or their content differ from what `fsconsole plan --json` showed, also
     for scratch devices: the console uses it to start exactly what it has shown. It does not replace --consent.
     """
@@ -161,7 +164,7 @@ def start_and_show(folder: RunFolder, interrupts: Interrupts, *, detach: bool, a
 
 
 def attach(run: RunName = LATEST, *, as_json: JsonLines = False, runs: RunsDir = DEFAULT_RUNS_DIR) -> None:
-    """Follow a running run. Ctrl-C ends the view, not the run."""
+    """Follow a running run to its end; exit code as of `fsconsole run`. Ctrl-C ends the view, not the run."""
     from fsconsole.cli.viewer import watch
     from fsconsole.errors.runs import RunOver
     from fsconsole.journal.store import is_alive, open_run

@@ -266,11 +266,11 @@ def _step_lines(state: RunState, now_ns: int, width: int) -> list[str]:
 
 
 def watch(folder: RunFolder, *, as_json: bool, interrupts: Interrupts | None = None) -> int:
-    """Show a run to its end and print its grid; return the exit code that its engine gave.
+    """Show a run to its end and print its grid; return its engine's exit code, or else that of the plan's requirements.
 
     With interrupts that are passed on, Ctrl-C asks the engine to stop, else it only ends the view. Raises EngineDied.
     """
-    from fsconsole.cli.results import report, terminal_width
+    from fsconsole.cli.results import ending_code, report, terminal_width
 
     def deliver(_state: RunState) -> bool:
         """Ask again for what an engine that was just beginning did not hear; a run is followed to its end."""
@@ -286,6 +286,4 @@ def watch(folder: RunFolder, *, as_json: bool, interrupts: Interrupts | None = N
     if not as_json:
         sys.stdout.write("\n" + report(folder, width=terminal_width()))
         sys.stdout.flush()
-    if state.exit_code:
-        complain(printable(state.reason), printable(state.hint))
-    return state.exit_code or 0
+    return ending_code(state)
