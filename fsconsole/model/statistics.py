@@ -20,6 +20,8 @@ LOOK_ALPHAS = (0.001, 0.004, 0.045)
 """ALPHA shared out over LOOKS, nearly all of it to the last: a run that ended at a look has intervals at 1 - its share."""
 _NODES = 24
 """Intervals of Simpson's rule over the scatter of a deviation: from four rounds on power is right to 0.005."""
+_FAR = 6.0
+"""Errors of a mean beyond which the tail on the other side is nothing."""
 
 
 def alpha_at(after_round: int) -> float:
@@ -93,18 +95,23 @@ def chance(  # noqa: PLR0913 (each is a fact of its own)
     mean and spread (deviation) are the true ones of a round's difference; slack widens each interval on both sides.
     The sample's mean is normal, its deviation the root of chi squared / freedom, independent of it.
     """
-    error, t = spread / math.sqrt(n), t_quantile(alpha / 2, n - 1)
+    error, mean = spread / math.sqrt(n), abs(mean)
     if not error:
-        return float(abs(mean) > slack or abs(mean) + slack <= limit)
-    found = 0.0
+        return float(mean > slack or mean + slack <= limit)
+    found, wide, root = 0.0, t_quantile(alpha / 2, n - 1) * error, error * math.sqrt(2)
+    is_near = mean < _FAR * error
     for scale, weight in _scatter(n - 1):
-        half = t * error * scale + slack
-        beyond = _normal((mean - half) / error) + _normal((-mean - half) / error)
+        half = wide * scale + slack
+        decided = math.erfc((half - mean) / root)
         # Within the limit, but not beyond 0, which is counted already.
-        edge = min(limit - half, half)
-        inside = _normal((edge - mean) / error) - _normal((-edge - mean) / error) if edge > 0 else 0.0
-        found += weight * (beyond + inside)
-    return found
+        edge = limit - half if limit < 2 * half else half
+        if edge > 0:
+            decided += math.erfc((mean - edge) / root)
+        if is_near:
+            # The other tails.
+            decided += math.erfc((half + mean) / root) - (math.erfc((mean + edge) / root) if edge > 0 else 0.0)
+        found += weight * decided
+    return found / 2
 
 
 def rounds_more(  # noqa: PLR0913 (each is a fact of its own)
@@ -142,11 +149,6 @@ def detectable(n: int, family: int, spread: float, alpha: float = ALPHA) -> floa
 
 _LARGEST_LOG = 700.0
 """math.exp() has no number from 709 on."""
-
-
-def _normal(z: float) -> float:
-    """Return the probability of less than z deviations."""
-    return math.erfc(-z / math.sqrt(2)) / 2
 
 
 @lru_cache(maxsize=256)

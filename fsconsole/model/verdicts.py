@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 
 from fsconsole.model.metrics import Metric, Unit
@@ -62,7 +62,7 @@ class Compared:
     is_small: bool = False
     """True for a decided difference that lies inside the limit of "same" too."""
     more: int | None = None
-    """Of UNDECIDED: further rounds that would decide it with a chance of 80 %; None: more than MOST_MORE."""
+    """Of UNDECIDED: further rounds that would decide it with a chance of 80 %; None: more than MOST_MORE, or not asked for."""
     below: float | None = None
     """The limit in base units below which both figures lie, too coarse for a verdict; None where one is above it.
 
@@ -91,11 +91,13 @@ def compared(  # noqa: PLR0913 (each is a fact of its own)
     family: int,
     same: float = DEFAULT_SAME,
     alpha: float = ALPHA,
+    with_more: bool = True,
 ) -> Compared | None:
     """Return a row against its baseline, from readings by round; None if no round has both.
 
     family is the number of comparisons for which the intervals hold together at 1 - alpha; alpha of a run that ended at a
-    look is that look's (statistics.LOOK_ALPHAS); same is the share within which a difference is the same.
+    look is that look's (statistics.LOOK_ALPHAS); same is the share within which a difference is the same; with_more=False
+    leaves out how many further rounds would decide, which takes the longest.
     Method: Student's t of the differences round by round (of logarithms for a RATIO), which cancels what slows a whole
     round; alpha divided by family (Bonferroni), so that no row borrows another's spread; widened by the resolution on both
     sides, since figures that are equal in all rounds would have an interval of zero width.
@@ -107,7 +109,8 @@ def compared(  # noqa: PLR0913 (each is a fact of its own)
     values = [one - base for one, base in zip(*_scaled(sides, metric), strict=True)]
     found = interval(values, alpha / family) if len(values) >= LEAST_ROUNDS else None
     spread = deviation(values) if found is not None else 0.0
-    return _judged(sides, metric, _Estimate(mean_of(values), found, len(values), spread, alpha / family), same)
+    of = _Estimate(mean_of(values), found, len(values), spread, alpha / family)
+    return _judged(sides, metric, of, same, with_more=with_more)
 
 
 def compared_apart(
@@ -143,7 +146,9 @@ def _scaled(sides: Sequence[Sequence[Reading]], metric: Metric) -> list[list[flo
     return [[math.log(one.value) if is_ratio else one.value for one in side] for side in sides]
 
 
-def _judged(sides: Sequence[Sequence[Reading]], metric: Metric, of: _Estimate, same: float) -> Compared:
+def _judged(
+    sides: Sequence[Sequence[Reading]], metric: Metric, of: _Estimate, same: float, *, with_more: bool = True
+) -> Compared:
     """Return an estimate with its verdict."""
     both = [*sides[0], *sides[1]]
     is_ratio = has_ratio(both, metric)
@@ -152,34 +157,34 @@ def _judged(sides: Sequence[Sequence[Reading]], metric: Metric, of: _Estimate, s
         slack = math.log1p(max(one.resolution / one.value for one in both))
     else:
         slack = max(one.resolution for one in both)
-    as_told, least = _share if is_ratio else float, LEAST_STEPS * slack
+    least = LEAST_STEPS * slack
     is_below = not is_ratio and max(map(abs, figures)) < least
-    plain = Compared(
+    low: float | None = None
+    high: float | None = None
+    verdict, more, is_inside = None, None, False
+    if of.found is not None:
+        low, high = of.found.low - slack, of.found.high + slack
+        low, high = (_share(low), _share(high)) if is_ratio else (low, high)
+        limit = same * (1 if is_ratio else abs(figures[1]))
+        is_inside = -limit <= low and high <= limit
+        if not is_below:
+            verdict = _word(metric, low, high, is_inside=is_inside)
+        if verdict is Verdict.UNDECIDED and with_more:
+            limit = math.log1p(limit) if is_ratio else limit
+            more = rounds_more(of.mean, of.spread, of.n, of.alpha, most=MOST_MORE, limit=limit, slack=slack)
+    return Compared(
         scale=Scale.RATIO if is_ratio else Scale.DIFFERENCE,
         own=figures[0],
         other=figures[1],
         n=of.n,
-        change=as_told(of.mean),
-        low=None,
-        high=None,
-        verdict=None,
+        change=_share(of.mean) if is_ratio else of.mean,
+        low=low,
+        high=high,
+        verdict=verdict,
+        is_small=is_inside and verdict not in (None, Verdict.SAME),
+        more=more,
         below=least if is_below else None,
     )
-    if of.found is None:
-        return plain
-    low, high = as_told(of.found.low - slack), as_told(of.found.high + slack)
-    plain = replace(plain, low=low, high=high)
-    if is_below:
-        return plain
-    limit = same * (1 if is_ratio else abs(plain.other))
-    is_inside = -limit <= low and high <= limit
-    if low > 0 or high < 0:
-        return replace(plain, verdict=_word(metric, is_more=low > 0), is_small=is_inside)
-    if is_inside:
-        return replace(plain, verdict=Verdict.SAME)
-    limit = math.log1p(limit) if is_ratio else limit
-    more = rounds_more(of.mean, of.spread, of.n, of.alpha, most=MOST_MORE, limit=limit, slack=slack)
-    return replace(plain, verdict=Verdict.UNDECIDED, more=more)
 
 
 def figure_of(readings: Iterable[Reading], metric: Metric) -> float:
@@ -203,7 +208,10 @@ def _share(log: float) -> float:
     return math.expm1(min(log, _LARGEST_LOG))
 
 
-def _word(metric: Metric, *, is_more: bool) -> Verdict:
+def _word(metric: Metric, low: float, high: float, *, is_inside: bool) -> Verdict:
+    if low <= 0 <= high:
+        return Verdict.SAME if is_inside else Verdict.UNDECIDED
+    is_more = low > 0
     if metric.unit in _RATES:
         return Verdict.FASTER if is_more else Verdict.SLOWER
     if metric.unit in _TIMES and metric not in _AMOUNTS:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Order
+from fsconsole.model.resolution import Reading
 from fsconsole.model.state import OPEN_STATUSES, RunState
 from fsconsole.model.statistics import ALPHA, LOOKS, alpha_at
 from fsconsole.model.verdicts import Compared, Scale, compared
@@ -89,9 +90,14 @@ def comparisons_of(state: RunState, grid: Grid) -> tuple[int, tuple[Comparison, 
                 ]
     # Variants that came out equal were planned as comparisons of their own.
     family = sum(len({plan.cells[index].variant.label for index in row.indexes}) for _, row, *_ in planned)
+    alpha = alpha_of(state)
     found: list[Comparison] = []
+    others: dict[tuple[Metric, str], dict[int, Reading]] = {}
     for metric, row, name, base, base_name in planned:
-        pair = compared(row.readings(metric), base.readings(metric), metric, family=family, alpha=alpha_of(state))
+        if (metric, base.id) not in others:
+            others[metric, base.id] = base.readings(metric)
+        own, other = row.readings(metric), others[metric, base.id]
+        pair = compared(own, other, metric, family=family, alpha=alpha, with_more=False)
         if pair is not None and pair.scale is Scale.RATIO and pair.low is not None:
             load = row.key.workloads[row.key.workload or 0] if metric in OF_LOADS else None
             load_name, sync = (load.name, load.sync_call.value) if load is not None else ("", "")
