@@ -21,6 +21,8 @@ from fsconsole.model.events import Outcome, WarningKind
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellStatus
+from fsconsole.model.verdicts import Verdict
+from fsconsole.results.blocks import blocks_of
 from fsconsole.results.csv import cells_csv
 from fsconsole.results.figures import warnings_seen
 from fsconsole.results.grid import build_grid
@@ -108,23 +110,28 @@ while True:
         child.kill()
 
 
-def test_a_round_with_a_foreign_load_is_repeated_and_a_run_killed_in_it_goes_on_within_it(tmp_path, device, burner):
-    folder = new_run(
-        SIX_ROUNDS.replace('"32MiB"', '"4MiB", block_size = "4KiB", fsync = 1'), device, str(tmp_path / "runs")
-    )
-    child = begun(folder, burn=[2], hang=[6])
+def killed_in(cell: int, folder, **script) -> None:
+    """Carry a run out until the load of a cell begins, and kill its engine there."""
+    child = begun(folder, **script)
 
     def hangs() -> bool:
         state = read_state(folder)
-        return state.current_cell == 6 and getattr(state.current_step, "kind", None) is StepKind.WORKLOAD
+        return state.current_cell == cell and getattr(state.current_step, "kind", None) is StepKind.WORKLOAD
 
     try:
-        wait_until(hangs, "the repeated round's load begins", 240)
+        wait_until(hangs, f"the load of cell {cell} begins", 240)
     finally:
         # The child of unshare is PID 1 of the engine's namespace.
         (engine,) = Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()
         os.kill(int(engine), signal.SIGKILL)
         child.wait()
+
+
+def test_a_round_with_a_foreign_load_is_repeated_and_a_run_killed_in_it_goes_on_within_it(tmp_path, device, burner):
+    folder = new_run(
+        SIX_ROUNDS.replace('"32MiB"', '"4MiB", block_size = "4KiB", fsync = 1'), device, str(tmp_path / "runs")
+    )
+    killed_in(6, folder, burn=[2], hang=[6])
     assert warned_of(read_state(folder), WarningKind.OTHERS_CPU) == [2]
     assert_nothing_left(device, folder)
     (cleaned,) = clean_up(str(tmp_path / "runs"))
@@ -142,4 +149,40 @@ def test_a_round_with_a_foreign_load_is_repeated_and_a_run_killed_in_it_goes_on_
     assert check_seals(folder)[1] == ""
     with sqlite3.connect(folder.journal) as journal:
         journal.execute("UPDATE event SET body = replace(body, 'in cell 3', 'in cell 1') WHERE kind = 'round_repeated'")
+    assert "changed" in check_seals(folder)[1]
+
+
+AUTO = """
+schema = 1
+repeats = "auto"
+same = 90
+control = true
+equalise = "none"
+variant = [{ type = "ext4" }]
+workload = [{ kind = "create", threads = 2, file_size = "1MiB" }]
+after = { check = false, delete = "none" }
+"""
+
+
+def test_a_run_with_looks_goes_on_between_them_after_a_kill_and_ends_at_the_one_that_decides(tmp_path, device):
+    folder = new_run(AUTO, device, str(tmp_path / "runs"))
+    killed_in(12, folder, faster=[0, 5], hang=[12])
+    assert [(look.round, look.decided, look.cells) for look in read_state(folder).looks] == [(5, False, 24)]
+    clean_up(str(tmp_path / "runs"))
+    agree_again(folder)
+    state = carried_out(folder, faster=[0, 5])
+    assert [(look.round, look.decided, look.attempt) for look in state.looks] == [(5, False, 1), (8, True, 2)]
+    assert [cell.attempt for cell in state.cells] == [*[1] * 12, *[2] * 4, *[0] * 8]
+    assert {(cell.status, cell.reason) for cell in state.cells[16:]} == {(CellStatus.SKIPPED, "decided after round 8")}
+    assert_nothing_left(device, folder)
+
+    load, life = blocks_of(state, build_grid(state))
+    for block in (load, life):
+        assert [(row.name, row.is_control) for row in block.rows] == [("ext4", False), ("ext4 (control)", True)]
+        assert block.rows[1].compared.verdict is Verdict.SAME
+    assert load.rows[1].compared.n == 8
+
+    assert check_seals(folder)[1] == ""
+    with sqlite3.connect(folder.journal) as journal:
+        journal.execute("UPDATE event SET body = replace(body, 'false', 'true') WHERE kind = 'look_taken'")
     assert "changed" in check_seals(folder)[1]
