@@ -109,9 +109,7 @@ def last_spread(runs_dir: str) -> float | None:
     with suppress(FsconsoleError):
         for folder in list_runs(runs_dir)[:_NEWEST]:
             with suppress(FsconsoleError):
-                state = read_state(folder)
-                is_from_here = bool(state.started) and state.started[-1].hostname == os.uname().nodename
-                spread = spread_of(state) if is_from_here else None
+                spread = None if folder.is_imported else spread_of(read_state(folder))
                 if spread is not None:
                     return spread
     return None

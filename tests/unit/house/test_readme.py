@@ -45,8 +45,8 @@ def test_the_readmes_plan_is_read_and_has_the_rows_that_it_says():
     text = (CHECKOUT / "README.md").read_text()
     section = text[text.index("## Plan files") : text.index("## Workloads")]
     plan = read.parse_plan(section.split("```")[1], "README.md")
-    assert len(rows_of(plan, list_candidates(plan, load_catalog())).rows) * plan.repeats == 6
-    assert "six cells" in section
+    assert len(rows_of(plan, list_candidates(plan, load_catalog())).rows) * plan.repeats == 15
+    assert "15 cells" in section
 
 
 TABLES = {

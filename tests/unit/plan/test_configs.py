@@ -38,7 +38,7 @@ def test_the_plan_of_arrays_compares_raid5_with_raid10_over_chunks_and_all_of_it
     assert arrays == {(level, size * KIB) for level in ("raid5", "raid10") for size in (64, 512)}
     assert {cell.unavailable for cell in plan.cells} == {""}
     assert {cell.members for cell in plan.cells} == {tuple(target.path for target in FOUR)}
-    assert len(plan.cells) == 24
+    assert len(plan.cells) == 40
     # What is commented out in it is a plan too.
     text = find_config("whatif-arrays").read_text()
     commented = text[text.index("# [[array]]") : text.index("[[filesystem]]")].splitlines()
