@@ -9,11 +9,14 @@ from fsconsole.catalog.tables import Table, nearest_words
 from fsconsole.errors.runs import UnknownColumn
 from fsconsole.errors.targets import BadQuantity
 from fsconsole.model.load import MOST_PROCESSES, timed_in
-from fsconsole.model.metrics import OF_DEVICE, Metric, column_named
-from fsconsole.model.thresholds import Requirement, parse_requirement
+from fsconsole.model.metrics import OF_DEVICE, Metric, Unit, column_named
+from fsconsole.model.thresholds import LARGEST, LARGEST_MS, Comparator, Requirement
 from fsconsole.model.timed import SYNCS
 from fsconsole.model.workload import Workload, WorkloadKind
+from fsconsole.units import parse_bytes, parse_seconds
 
+_REQUIREMENT = re.compile(r"(?P<comparator><=|>=)\s*(?P<limit>[0-9].*)")
+_NUMBER = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>.*)")
 _TYPED = re.compile(r"(?P<name>[^<>=]+?)\s*=?\s*(?P<said>[<>].*)")
 
 
@@ -36,9 +39,61 @@ def read_requirements(table: Table, name: str, _value: object) -> tuple[Requirem
     return tuple(found.values())
 
 
+def parse_requirement(metric: Metric, text: str) -> Requirement:
+    """Return the requirement that a text such as "<= 10ms" makes of a metric. Raises BadQuantity.
+
+    The limit has a unit, except for counts: "10ms", "1.5s", "800MB/s", "64MiB", "5 %", "2000/s", "3".
+    """
+    example = _EXAMPLES[metric.unit]
+    said = _REQUIREMENT.fullmatch(text.strip())
+    if said is None:
+        raise BadQuantity(text=text, wanted="a limit with <= or >= before it", examples=f"<= {example}, >= {example}")
+    limit = said["limit"]
+    value = _value_of(metric.unit, limit, example)
+    if value > (LARGEST_MS if metric.unit is Unit.MILLISECONDS else LARGEST):
+        raise BadQuantity(text=text, wanted="a limit that a figure can have", examples=f"<= {example}")
+    return Requirement(metric.value, Comparator(said["comparator"]), value, limit)
+
+
+_EXAMPLES = {
+    Unit.BYTES: "64MiB",
+    Unit.BYTES_PER_S: "800MB/s",
+    Unit.SECONDS: "1.5s",
+    Unit.MILLISECONDS: "10ms",
+    Unit.PERCENT: "5%",
+    Unit.PER_SECOND: "2000/s",
+    Unit.COUNT: "3",
+}
+_SUFFIXES = {Unit.PERCENT: ("%",), Unit.PER_SECOND: ("/s", "1/s"), Unit.COUNT: ("",)}
+
+
+def _value_of(unit: Unit, limit: str, example: str) -> float:
+    """Return a limit in the base unit. Raises BadQuantity."""
+    wrong = BadQuantity(text=limit, wanted=f"a limit with its unit ({unit.value})", examples=example)
+    found = _NUMBER.fullmatch(limit)
+    # A bare number would be seconds or bytes where the column shows ms or MB/s.
+    if found is None or (not found["unit"] and unit is not Unit.COUNT):
+        raise wrong
+    if unit in _SUFFIXES:
+        if found["unit"] not in _SUFFIXES[unit]:
+            raise wrong
+        return float(found["number"])
+    try:
+        if unit is Unit.BYTES:
+            return float(parse_bytes(limit))
+        if unit is Unit.BYTES_PER_S:
+            if not limit.endswith("/s"):
+                raise wrong
+            return float(parse_bytes(limit.removesuffix("/s")))
+        seconds = parse_seconds(limit)
+    except BadQuantity as error:
+        raise wrong from error
+    return 1000 * seconds if unit is Unit.MILLISECONDS else seconds
+
+
 def requirements_toml(some: tuple[Requirement, ...]) -> object:
     """Return requirements as a plan file has them."""
-    return {one.metric.value: one.said for one in some}
+    return {one.column: one.said for one in some}
 
 
 def typed_requirements(text: str) -> object:
@@ -49,11 +104,14 @@ def typed_requirements(text: str) -> object:
 
 def wrong_requirements(load: Workload) -> Iterator[tuple[str, str, str]]:
     """Yield "require", what is wrong with a limit of a workload, and what it may limit instead."""
-    having = columns_of(load)
+    having = {metric.value for metric in columns_of(load)}
     for one in load.require:
-        if one.metric not in having:
-            names = nearest_words(one.metric.value, (metric.value for metric in having))
-            yield "require", f"a load of kind {load.kind.value}{_without(load)} has no '{one.metric.value}'", names
+        if one.column not in having:
+            yield (
+                "require",
+                f"a load of kind {load.kind.value}{_without(load)} has no '{one.column}'",
+                nearest_words(one.column, having),
+            )
 
 
 def _without(load: Workload) -> str:

@@ -10,7 +10,7 @@ from enum import Enum
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import RequirementsMissed, RequirementsUndecided
 from fsconsole.model.load import bucket_bounds_ns, bucket_of
-from fsconsole.model.metrics import Unit
+from fsconsole.model.metrics import Metric, Unit
 from fsconsole.model.resolution import Reading, reading
 from fsconsole.model.state import OPEN_STATUSES, CellStatus, RunState
 from fsconsole.model.statistics import lower_bound, upper_bound
@@ -21,6 +21,7 @@ from fsconsole.results.grid import Grid, GridRow
 from fsconsole.text import printable
 from fsconsole.units import format_bytes, format_rate, format_seconds, significant
 
+_METRICS = {metric.value: metric for metric in Metric}
 _LARGEST_LOG = 500.0
 """A bound stays a finite number, also of a journal with figures that no disk has."""
 
@@ -52,7 +53,7 @@ class Judged:
         """The bound that decides: "7.94 ms at most", "at least 12.1 ms", "8.1 ms to 12.1 ms", or the reason."""
         if self.low is None or self.high is None:
             return self.why
-        low, high = (_amount(self.requirement.metric.unit, bound) for bound in (self.low, self.high))
+        low, high = (_amount(Metric(self.requirement.column).unit, bound) for bound in (self.low, self.high))
         if self.answer is Answer.UNDECIDED:
             return f"{low} to {high}"
         is_below = (self.answer is Answer.YES) == (self.requirement.comparator is Comparator.AT_MOST)
@@ -107,9 +108,11 @@ def _together(answers: Iterable[Answer]) -> Answer:
 
 def _judged(requirement: Requirement, row: GridRow, *, is_over: bool) -> Judged:
     rounds: dict[int, list[tuple[Reading, float | None]]] = {}
-    count_metric = requirement.count_metric
+    metric, count_metric = (_METRICS.get(name) for name in (requirement.column, requirement.count_column))
+    if metric is None:
+        return Judged(requirement, Answer.UNDECIDED, 0, why="no such column")
     for cell in row.cells:
-        if cell.counts and (found := reading(requirement.metric, cell.value)) is not None:
+        if cell.counts and (found := reading(metric, cell.value)) is not None:
             calls = cell.value(count_metric) if count_metric is not None else None
             rounds.setdefault(cell.repeat, []).append((found, calls))
     n = len(rounds)
@@ -117,7 +120,7 @@ def _judged(requirement: Requirement, row: GridRow, *, is_over: bool) -> Judged:
         return Judged(requirement, Answer.UNDECIDED, n, why=why)
     readings = [[one for one, _ in of] for of in rounds.values()]
     limit = requirement.value if requirement.percent is None else requirement.edge_ns / 1e6
-    is_ratio = limit > 0 and has_ratio([one for of in readings for one in of], requirement.metric)
+    is_ratio = limit > 0 and has_ratio([one for of in readings for one in of], metric)
     ends = [[_ends(requirement, one.value) for one in of] for of in readings]
 
     def from_limit(value: float) -> float:
