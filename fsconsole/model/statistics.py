@@ -172,13 +172,23 @@ def _scatter(freedom: int) -> tuple[tuple[float, float], ...]:
 @lru_cache(maxsize=1024)
 def t_quantile(tail: float, freedom: float) -> float:
     """Return the value that Student's t exceeds with this probability (0 < tail <= 0.5)."""
-    low, high = 0.0, 1.0
-    while _t_tail(high, freedom) > tail:
-        low, high = high, 2 * high
+    t = 0.5
+    while _t_tail(2 * t, freedom) > tail:
+        t *= 2
+    # Newton's steps: from the left none goes too far, since the tail is convex.
+    t = t if _t_tail(t, freedom) > tail else 0.0
+    log_scale = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2) - math.log(freedom * math.pi) / 2
     for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _t_tail(middle, freedom) > tail else (low, middle)
-    return high
+        density = math.exp(log_scale - (freedom + 1) / 2 * math.log1p(t * t / freedom))
+        step = (_t_tail(t, freedom) - tail) / density
+        t += step
+        if abs(step) <= _STEP * t:
+            break
+    return t
+
+
+_STEP = 1e-14
+"""Relative size of a step after which no digit changes."""
 
 
 def _t_tail(t: float, freedom: float) -> float:
@@ -194,7 +204,8 @@ def _beta_share(a: float, b: float, x: float) -> float:
         # The fraction converges slowly there.
         return 1 - _beta_share(b, a, 1 - x)
     fraction = 0.0
-    for m in range(200, 0, -1):
+    # It converges after about the root of the larger parameter.
+    for m in range(30 + int(4 * math.sqrt(max(a, b))), 0, -1):
         even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
         odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
         fraction = even / (1 + odd / (1 + fraction))
