@@ -57,6 +57,14 @@ def test_quantiles_and_power_are_those_of_scipy() -> None:
             # The other tail is nothing for a true difference, where SciPy has no number for it.
             exact = stats.nct.sf(edge, n - 1, shift) * (1 if shift else 2)
             assert chance(shift / math.sqrt(n), 1.0, n, 0.05 / 12) == pytest.approx(exact, abs=0.005), (n, shift)
+    numpy = pytest.importorskip("numpy")
+    draw = numpy.random.default_rng(80)
+    for mean, n in ((0.0, 12), (0.03, 12), (0.09, 15), (-0.02, 20)):
+        logs = draw.normal(mean, 0.07, (20_000, n))
+        half = stats.t.isf(0.05 / 24, n - 1) * logs.std(1, ddof=1) / math.sqrt(n) + 0.002
+        found = abs(logs.mean(1))
+        share = ((found > half) | (found + half <= 0.095)).mean()
+        assert chance(mean, 0.07, n, 0.05 / 12, limit=0.095, slack=0.002) == pytest.approx(share, abs=0.012), (mean, n)
     own, other = [1.0, 2.0, 4.0, 3.5], [2.0, 9.0, 4.0, 7.0, 6.0, 8.0]
     exact = stats.ttest_ind(own, other, equal_var=False).confidence_interval(0.98)
     found = welch(own, other, 0.02)
