@@ -63,6 +63,8 @@ def test_a_run_that_ended_at_a_look_has_the_wider_intervals_of_that_look() -> No
     ended = replace(auto, looks=(LookTaken(1, 5, decided=True, cells=10),))
     alphas = [alpha_of(one) for one in (state, auto, ended)]
     assert alphas == [ALPHA, LOOK_ALPHAS[2], LOOK_ALPHAS[0]]
+    went_on = replace(auto, looks=(LookTaken(1, 5, decided=False, cells=10),))
+    assert alpha_of(went_on) == LOOK_ALPHAS[2]
     assert [alpha_of(ended, look) for look in (5, 8, 12)] == list(LOOK_ALPHAS)
     widths = [found(one).pairs[0].high / found(one).pairs[0].low for one in (state, auto, ended)]
     assert widths == sorted(widths)
