@@ -228,3 +228,17 @@ def test_a_noisy_baseline_or_row_makes_hardly_more_false_winners_than_alpha_says
         words = {found.verdict for one in rows[1:] if (found := compared(one, rows[0], Metric.DURABLE, family=12))}
         missed += bool(words & {Verdict.FASTER, Verdict.SLOWER})
     assert missed / 300 <= 1.5 * ALPHA
+
+
+def test_the_simulation_that_chose_the_method_judges_as_the_product_does() -> None:
+    simulation = pytest.importorskip("tests.simulate.__main__", reason="SciPy comes with `./bootstrap test`")
+    draw = simulation.np.random.default_rng(1)
+    for n in (3, 8):
+        logs = simulation.noisy_row(draw, 20, n)
+        logs[:, 2::2] *= 0.1
+        logs[:, 3] += 0.2
+        assert simulation.differs_from_product(logs) == 0
+        found = simulation.paired(logs)
+        assert simulation.winners(found).any() or n == 3
+        assert simulation.decided(found).any()
+        assert not simulation.decided(found).all()
