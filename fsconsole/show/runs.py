@@ -100,7 +100,7 @@ def _row(run: RunEntry) -> TableRow:
     tone = "strong" if run.is_living else ""
     # With its reason where that is short.
     said = printable(run.listed.standing).partition(_RESUME)[0].partition(", and could not say why")[0]
-    said = (said if cells_of(said) <= _MOST_STANDING else said.partition(": ")[0]) or "-"
+    said = (said if cells_of(said) <= _MOST_STANDING else said.partition(": ")[0].partition(", ")[0]) or "-"
     return TableRow(run.name, run.title, (begun, cells, said, format_bytes(run.size_bytes)), tone=tone)
 
 

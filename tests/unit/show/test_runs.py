@@ -49,6 +49,8 @@ def test_the_pane_names_the_keys_that_help_and_the_list_leaves_long_reasons_to_i
         ("running", "running: drain of cell 2 of 8", "; t follows it", "running: drain of cell 2 of 8"),
         ("new", "starting", "; t follows it", "starting"),
         ("finished", "finished", "", "finished"),
+        ("imported", "imported, finished", "", "imported, finished"),
+        ("imported", "imported, stopped in workload of cell 17", "", "imported"),
         ("finished", failed, "", failed),
         ("finished", gone, "", "failed"),
     ):
