@@ -1,0 +1,129 @@
+"""What a large grid with its statistics costs: `python -m tests.bench.grid_time`.
+
+Writes journals with 1,000 rows in five rounds: as one workload on 1,000 variants, and as 20 workloads on 50 variants. Prints
+the median CPU and wall time of the whole command `fsconsole results`, and of the statistics in it: rows, blocks and
+verdicts of a run that was read. It exits with 1 where the statistics, or the command on 20 workloads, take more than 1 s.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import read_state
+from fsconsole.journal.store import create_run
+from fsconsole.journal.writer import JournalWriter
+from fsconsole.model.events import (
+    CellFinished,
+    CellStarted,
+    Observation,
+    Outcome,
+    RunFinished,
+    StepFinished,
+    StepStarted,
+)
+from fsconsole.model.figures import Measurement
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import Cell, Step, StepKind, Variant
+from fsconsole.model.state import RunState
+from fsconsole.results.blocks import blocks_of
+from fsconsole.results.grid import build_grid
+from tests.bench.paired import cost_of, judge, table
+from tests.unit.cli.recorded import STARTED
+from tests.unit.results import build
+
+ROUNDS = 5
+SHAPES = {"1,000 variants": (1000, 1), "50 variants, 20 workloads": (50, 20)}
+ALLOWED_S = 1.0
+
+
+def made_run(runs_dir: Path, variants: int, workloads: int) -> RunFolder:
+    """Return the folder of a finished run in rounds with so many variants and workloads."""
+    loads = tuple(replace(build.LARGE_FILES, name=f"load {number}") for number in range(workloads))
+    steps = (Step(StepKind.GATE, "prove"), Step(StepKind.MKFS, "mkfs"), *_steps(workloads))
+    cells = [
+        replace(
+            build.cell(index, _variant(index % variants), repeat=index // variants + 1), workloads=loads, steps=steps
+        )
+        for index in range(variants * ROUNDS)
+    ]
+    folder = create_run(str(runs_dir), replace(build.request(cells), run_id=f"{variants}-{workloads}"))
+    journal = JournalWriter(folder)
+    for told in (STARTED, *(one for cell in cells for one in _life(cell)), RunFinished(Outcome.DONE)):
+        journal.record(told, durable=False)
+    journal.close(finished=True)
+    return folder
+
+
+def _steps(workloads: int) -> Iterator[Step]:
+    for number in range(workloads):
+        yield Step(StepKind.WORKLOAD, f"load {number}", workload=number)
+        yield Step(StepKind.DRAIN, "drain", workload=number)
+    yield Step(StepKind.CHECK, "check")
+
+
+def _variant(number: int) -> Variant:
+    return Variant(f"ext4 -I {256 + number}", "ext4", ("-I", str(256 + number)))
+
+
+def _life(cell: Cell) -> Iterator[Observation]:
+    yield CellStarted(cell.index, 1)
+    for number, step in enumerate(cell.steps):
+        metrics = {
+            StepKind.MKFS: (Metric.MKFS,),
+            StepKind.WORKLOAD: (Metric.WRITE, Metric.CPU),
+            StepKind.DRAIN: (Metric.DURABLE,),
+            StepKind.CHECK: (Metric.CHECK,),
+        }.get(step.kind, ())
+        # A scatter of a few per cent, without two figures alike.
+        factor = 1 + (cell.index * 37 + number * 11) % 101 / 1000
+        figures = tuple(Measurement(metric, build.FIGURES[metric] * factor) for metric in metrics)
+        yield StepStarted(cell.index, 1, number, step.kind, step.title)
+        yield StepFinished(cell.index, 1, number, Outcome.DONE, 1.0, measurements=figures)
+    yield CellFinished(cell.index, 1, Outcome.DONE)
+
+
+def statistics_of(state: RunState) -> int:
+    """Build the grid with its blocks and verdicts; return how many rows were compared."""
+    blocks = blocks_of(state, build_grid(state))
+    return sum(row.compared is not None for block in blocks for row in block.rows)
+
+
+def command(folder: RunFolder) -> None:
+    """Carry out the whole command."""
+    words = ("results", folder.name, "--runs", str(Path(folder.path).parent))
+    subprocess.run((sys.executable, "-m", "fsconsole", *words), check=True, stdout=subprocess.DEVNULL)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print, and return 0 where the limits hold."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--times", type=int, default=7)
+    times = parser.parse_args(arguments).times
+    holds = True
+    with tempfile.TemporaryDirectory() as directory:
+        for name, (variants, workloads) in SHAPES.items():
+            folder = made_run(Path(directory), variants, workloads)
+            state = read_state(folder)
+            print(f"{name}: {statistics_of(state)} rows compared")
+            found = {
+                "statistics": [cost_of(partial(statistics_of, state)) for _ in range(times)],
+                "whole command": [cost_of(partial(command, folder)) for _ in range(times)],
+            }
+            table(found)
+            for what, costs in found.items():
+                if what == "statistics" or workloads > 1:
+                    median = sorted(cost.cpu_s for cost in costs)[times // 2]
+                    holds &= judge(f"{what}, CPU s", median, at_most=ALLOWED_S)
+    return int(not holds)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
