@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.importing import import_run
 
 _DATA = Path(__file__).parents[1] / "data" / "runs"
 NAMES = ("grid", "raw", "failed", "stopped", "killed")
@@ -17,6 +18,11 @@ def recorded(name: str, runs_dir: Path) -> RunFolder:
     folder = RunFolder(str(shutil.copytree(_DATA / name, runs_dir / name)))
     Path(folder.raw).mkdir(exist_ok=True)
     return folder
+
+
+def imported(name: str, runs_dir: Path) -> RunFolder:
+    """Return a run that is kept as an archive, imported below a directory of runs of the test's own."""
+    return import_run(str(_DATA / f"{name}.fsrun"), str(runs_dir))
 
 
 def all_recorded(runs_dir: Path) -> tuple[RunFolder, ...]:
