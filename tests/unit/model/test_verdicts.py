@@ -181,9 +181,10 @@ def test_swapping_the_rows_mirrors_all(pairs: list[tuple[float, float]], metric:
     assert one.low is not None
     assert back.high is not None
     if one.scale is Scale.RATIO:
-        assume(one.low > -0.999)
-        assert (1 + one.change) * (1 + back.change) == pytest.approx(1)
-        assert (1 + one.low) * (1 + back.high) == pytest.approx(1)
+        # Nearer to -100 % a share has lost its digits.
+        if one.low > -0.999:
+            assert (1 + one.change) * (1 + back.change) == pytest.approx(1)
+            assert (1 + one.low) * (1 + back.high) == pytest.approx(1)
     else:
         assert (back.change, back.high) == (-one.change, -one.low)
 
