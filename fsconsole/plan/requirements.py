@@ -44,7 +44,7 @@ def parse_requirement(metric: Metric, text: str) -> Requirement:
 
     The limit has a unit, except for counts: "10ms", "1.5s", "800MB/s", "64MiB", "5 %", "2000/s", "3".
     """
-    example = _EXAMPLES[metric.unit]
+    example = EXAMPLES[metric.unit]
     said = _REQUIREMENT.fullmatch(text.strip())
     if said is None:
         raise BadQuantity(text=text, wanted="a limit with <= or >= before it", examples=f"<= {example}, >= {example}")
@@ -55,7 +55,7 @@ def parse_requirement(metric: Metric, text: str) -> Requirement:
     return Requirement(metric.value, Comparator(said["comparator"]), value, limit)
 
 
-_EXAMPLES = {
+EXAMPLES = {
     Unit.BYTES: "64MiB",
     Unit.BYTES_PER_S: "800MB/s",
     Unit.SECONDS: "1.5s",

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from fsconsole.model.load import (
     BUCKETS,
     OFFSET_NS,
+    Beyond,
     Latencies,
     LatencyBucket,
     bucket_bounds_ns,
@@ -52,6 +53,21 @@ def test_a_percentile_is_within_six_per_cent_of_the_true_one(values_ns: list[int
     seen_ns = made(values_ns).percentile_ns(percent)
     assert abs(seen_ns - true_ns) <= 0.0625 * true_ns + 1
     assert seen_ns <= float(max(values_ns))
+
+
+@given(
+    st.lists(TIMES, min_size=1, max_size=200), st.lists(TIMES, max_size=3, unique=True), st.sampled_from([50, 95, 99])
+)
+def test_a_percentile_lies_on_the_right_side_of_each_limit_of_the_plan(
+    values_ns: list[int], edges: list[int], percent: int
+) -> None:
+    # Among the values too: at its limit a percentile is allowed.
+    edges += values_ns[: 3 - len(edges)]
+    true_ns = sorted(values_ns)[math.ceil(percent * len(values_ns) / 100) - 1]
+    beyond = tuple(Beyond(edge_ns, sum(value > edge_ns for value in values_ns)) for edge_ns in sorted(set(edges)))
+    seen_ns = replace(made(values_ns), beyond=beyond).percentile_ns(percent)
+    assert all((seen_ns <= float(edge)) == (true_ns <= edge) or float(edge) == float(edge + 1) for edge in edges)
+    assert abs(seen_ns - true_ns) <= 0.0625 * true_ns + 1
 
 
 @given(st.lists(st.lists(TIMES, max_size=20), min_size=1, max_size=5))

@@ -28,6 +28,7 @@ from fsconsole.plan import keys
 from fsconsole.plan.draft import plan_to_toml
 from fsconsole.plan.planfile import Checklist, PlanFile, Scale, ScaleKind, VariantText
 from fsconsole.plan.read import list_configs, read_plan
+from fsconsole.plan.requirements import EXAMPLES, columns_of, parse_requirement
 from tests.unit.plan.examples import DESIGN, SMALLEST, parse
 from tests.unit.plan.test_arrays import AXES
 
@@ -118,7 +119,7 @@ def one_workload(draw: st.DrawFn, kinds: Sequence[WorkloadKind]) -> Workload:
     files = 100 if is_mix else draw(st.sampled_from([0, 64, 1000]))
     is_placed = is_create and bool(files or not ends)
     data, share = draw(CONTENTS) if is_create else (DataKind.RANDOM, 0.0)
-    return Workload(
+    load = Workload(
         name=draw(NAMES),
         kind=kind,
         threads=counts[0],
@@ -136,6 +137,11 @@ def one_workload(draw: st.DrawFn, kinds: Sequence[WorkloadKind]) -> Workload:
         cold=draw(st.booleans()),
         settings=draw(OWN_SETTINGS),
         **ends,
+    )
+    limited = draw(st.sets(st.sampled_from(sorted(columns_of(load))), max_size=2))
+    said = draw(st.sampled_from(["<=", ">="]))
+    return replace(
+        load, require=tuple(parse_requirement(one, f"{said} {EXAMPLES[one.unit]}") for one in sorted(limited))
     )
 
 

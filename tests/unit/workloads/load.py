@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from fsconsole.model.load import Latencies, ThreadCounters, timed_in
+from fsconsole.model.load import Latencies, ThreadCounters, edges_in, timed_in
 from fsconsole.model.timed import Timed
 from fsconsole.model.workload import End, Workload, WorkloadKind
 from fsconsole.system.memfd import CounterPage
@@ -59,7 +59,8 @@ class Thread:
         else:
             whole = run_operations(self.means, self.todo, limits)
         operations = timed_in(workload)
-        latencies = dict(zip(operations, self.page.latencies(operations), strict=True))
+        edges = [edges_in(workload, timed) for timed in operations]
+        latencies = dict(zip(operations, self.page.latencies(operations, edges), strict=True))
         return Done(whole, self.counters, latencies)
 
 

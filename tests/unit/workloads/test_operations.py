@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import resource
 import time
@@ -17,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.model.load import ThreadCounters
+from fsconsole.model.thresholds import Comparator, Requirement
 from fsconsole.model.timed import Timed
 from fsconsole.model.workload import (
     DataKind,
@@ -530,3 +532,39 @@ def test_bytes_count_of_a_file_that_could_not_be_finished_but_the_file_does_not(
         counters = thread.counters
     assert (counters.bytes_done, counters.files_done, counters.operations) == (file_size_limit, 0, 0)
     assert [path.stat().st_size for path in tmp_path.iterdir()] == [file_size_limit]
+
+
+AT_ITS_LIMIT = (
+    (a_load(WorkloadKind.CREATE, 5, 1000, 4096), Timed.WRITE, 5),
+    (a_load(WorkloadKind.CREATE, 2, 10_000, 4096), Timed.WRITE, 6),
+    (a_load(WorkloadKind.READ, block=4096), Timed.READ, 12),
+    (a_load(WorkloadKind.RANDOM_WRITE, 0, 3000, 1000, sync_at=SyncAt.EACH_FILE), Timed.FSYNC, 4),
+    (a_load(WorkloadKind.RANDOM_READ, block=1000), Timed.RANDOM_READ, 40),
+    (a_load(WorkloadKind.STAT, 11), Timed.STAT, 11),
+    (a_load(WorkloadKind.APPEND, 0, 5000, 4096, fsync_every=2), Timed.FSYNC, 4),
+)
+
+
+def test_operations_at_a_limit_of_the_plan_are_counted_exactly(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Every look at the clock comes 10,000,000 ns after the one before: so long does each operation take.
+    step_ns = 10_000_000
+    monkeypatch.setattr("time.monotonic_ns", partial(next, itertools.count(0, step_ns)))
+    for planned, timed, count in AT_ITS_LIMIT:
+        of = "fsync" if timed is Timed.FSYNC else "latency"
+        limits = {f"{of}_p50": step_ns - 1, f"{of}_p95": step_ns, f"{of}_p99": step_ns + 1}
+        require = tuple(
+            Requirement(name, Comparator.AT_MOST, edge_ns / 1e6, f"{edge_ns}ns") for name, edge_ns in limits.items()
+        )
+        (tmp_path / timed.value).mkdir(exist_ok=True)
+        load = replace(planned, require=require)
+        with thread_of(load, tmp_path / timed.value / str(count), source, (4,)) as thread:
+            thread.quickly = is_one_call_each(load)
+            ended = thread.done()
+        assert ended.latencies[timed].count == count, load
+        assert [(one.edge_ns, one.count) for one in ended.latencies[timed].beyond] == [
+            (step_ns - 1, count),
+            (step_ns, 0),
+            (step_ns + 1, 0),
+        ], load
