@@ -63,7 +63,12 @@ def fold(state: RunState, batch: Batch) -> RunState:
     """Return the state after a batch; the same object where the batch changes nothing."""
     draft = _Draft(state)
     for entry in batch.entries:
-        draft.apply(entry)
+        seen = entry.observation
+        # Most of a journal; apply() asks for all the others first.
+        if isinstance(seen, (StepStarted, StepFinished, CommandFinished, FeatureSeen)):
+            draft.note(seen, entry.monotonic_ns)
+        else:
+            draft.apply(entry)
     folded = draft.state()
     return replace(folded, last_sample=batch.samples[-1]) if batch.samples else folded
 
@@ -127,7 +132,7 @@ class _Draft:
             case SettingTaken() | SettingSeen() | SettingReturned() as setting:
                 self._run = replace(self._run, settings=note_setting(self._run.settings, setting))
                 if isinstance(setting, SettingSeen):
-                    self._note(setting, entry.monotonic_ns)
+                    self.note(setting, entry.monotonic_ns)
             case RunStarted() | RunInterrupted() | RunFinished() as boundary:
                 self._run_boundary(boundary)
             case TargetAccepted() as target:
@@ -144,7 +149,7 @@ class _Draft:
                 status = _AFTER.get((self._run.status, verb), self._run.status)
                 self._run = replace(self._run, status=status)
             case InCell() | WarningRaised() as seen:
-                self._note(seen, entry.monotonic_ns)
+                self.note(seen, entry.monotonic_ns)
 
     def _change_rounds(self, seen: RoundRepeated | LookTaken) -> None:
         """Add the cells of a repeated round behind those that the run has, or skip what a look has decided on."""
@@ -173,7 +178,7 @@ class _Draft:
             return None
         return self._cells.get(index, self._run.cells[index])
 
-    def _note(self, seen: InCell | WarningRaised, monotonic_ns: int) -> None:
+    def note(self, seen: InCell | WarningRaised, monotonic_ns: int) -> None:
         """Add to its cell what was seen in the cell's present attempt.
 
         But for latencies: thousands of buckets that no grid shows. Whoever wants them reads the journal.
@@ -181,19 +186,12 @@ class _Draft:
         cell = self._cell(-1 if seen.cell is None else seen.cell)
         if cell is None or seen.attempt != cell.attempt:
             return
-        steps = {step.number: step for step in cell.steps}
         match seen:
             case StepStarted():
-                steps.pop(seen.step, None)
-                steps[seen.step] = StepState(seen.step, seen.kind, seen.title, monotonic_ns)
-                cell = replace(cell, steps=tuple(steps.values()))
-            case CommandFinished() if step := steps.get(seen.step):
-                steps[seen.step] = replace(step, commands=(*step.commands, seen))
-                cell = replace(cell, steps=tuple(steps.values()))
-            case StepFinished() if step := steps.get(seen.step):
-                names = ("outcome", "elapsed_s", "reason", "verdict", "measurements")
-                steps[seen.step] = replace(step, **{name: getattr(seen, name) for name in names})
-                cell = replace(cell, steps=tuple(steps.values()))
+                others = (step for step in cell.steps if step.number != seen.step)
+                cell = replace(cell, steps=(*others, StepState(seen.step, seen.kind, seen.title, monotonic_ns)))
+            case CommandFinished() | StepFinished():
+                cell = replace(cell, steps=_with_step(cell.steps, seen))
             case FeatureSeen():
                 cell = replace(cell, features=(*cell.features, seen))
             case SettingSeen(path=path, value=value) if (path, value) not in cell.settings:
@@ -250,6 +248,31 @@ class _Draft:
                 hint=boundary.hint,
                 exit_code=boundary.exit_code,
             )
+
+
+def _with_step(steps: tuple[StepState, ...], seen: CommandFinished | StepFinished) -> tuple[StepState, ...]:
+    """Return the steps with what was seen in one of them, mostly the last; as they are where there is no such step."""
+    for place in range(len(steps) - 1, -1, -1):
+        step = steps[place]
+        if step.number != seen.step:
+            continue
+        if isinstance(seen, CommandFinished):
+            step = replace(step, commands=(*step.commands, seen))
+        else:
+            step = StepState(
+                number=step.number,
+                kind=step.kind,
+                title=step.title,
+                started_monotonic_ns=step.started_monotonic_ns,
+                outcome=seen.outcome,
+                elapsed_s=seen.elapsed_s,
+                reason=seen.reason,
+                verdict=seen.verdict,
+                commands=step.commands,
+                measurements=seen.measurements,
+            )
+        return (*steps[:place], step, *steps[place + 1 :])
+    return steps
 
 
 def note_setting(
