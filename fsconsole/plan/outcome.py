@@ -17,11 +17,12 @@ from fsconsole.catalog.filesystem import (
 )
 from fsconsole.catalog.words import why_no_driver, why_refused
 from fsconsole.errors import FsconsoleError
-from fsconsole.model.answers import CatalogAnswer, LevelAnswer
+from fsconsole.model.answers import CatalogAnswer, LevelAnswer, PowerAnswer
 from fsconsole.model.plan import Plan
 from fsconsole.plan.arrays import EVERY_LEVEL, Lacking
 from fsconsole.plan.expand import build_plan
 from fsconsole.plan.planfile import NO_DEVICE, PlanFile, TargetSpec
+from fsconsole.plan.power import power_of
 from fsconsole.plan.rows import Candidate, labels_of, list_candidates, rows_of
 
 _NO_DRIVER = "not in this kernel"
@@ -97,6 +98,8 @@ class Outcome:
     labels: tuple[str, ...] = ()
     """Of the candidates, one for one."""
     plan: Plan | None = None
+    power: PowerAnswer | None = None
+    """What the plan can find; None where there is no cell."""
     problem: str = ""
     hint: str = ""
 
@@ -109,8 +112,9 @@ def work_out(  # noqa: PLR0913 (each is a fact of its own)
     kernel: str,
     known: Known = NOTHING_KNOWN,
     support: Lacking = EVERY_LEVEL,
+    last_spread: float | None = None,
 ) -> Outcome:
-    """Return the outcome of a draft on these devices, or on an unknown one."""
+    """Return the outcome of a draft on these devices, or on an unknown one; last_spread is that of the last run here."""
     candidates: tuple[Candidate, ...] = ()
     labels: tuple[str, ...] = ()
     try:
@@ -124,5 +128,5 @@ def work_out(  # noqa: PLR0913 (each is a fact of its own)
         rows = rows_of(plan_file, candidates)
         plan = build_plan(plan_file, targets or [NO_DEVICE], catalog, run_id="draft", support=support, listed=rows)
     except FsconsoleError as error:
-        return Outcome(candidates, labels, None, str(error), error.hint)
-    return Outcome(candidates, labels, plan)
+        return Outcome(candidates, labels, problem=str(error), hint=error.hint)
+    return Outcome(candidates, labels, plan, power_of(plan, last_spread) if plan.cells else None)

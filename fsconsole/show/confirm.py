@@ -8,7 +8,7 @@ from fsconsole.model.answers import PlanAnswer, TargetAnswer
 from fsconsole.model.device import Identity
 from fsconsole.show.devices import others, within_boot
 from fsconsole.show.lines import TextLine, block
-from fsconsole.show.plan_text import size_words, target_facts, target_told
+from fsconsole.show.plan_text import power_words, size_words, target_facts, target_told
 from fsconsole.text import printable
 from fsconsole.units import format_guess
 
@@ -127,6 +127,7 @@ def _of_plan(offer: PlanAnswer, width: int) -> list[TextLine]:
     size, lasts = size_words(offer.bytes_to_write, offer.likely_bytes), format_guess(offer.estimate_s)
     rows = block(offer.title or "a plan without a title", width, "strong")
     rows += block(f"{cells}, {size} to write, about {lasts}", width)
+    rows += block(power_words(offer.power), width) if offer.power is not None and offer.cell_count else ()
     missing = offer.cell_count - offer.runnable
     if missing:
         rows += block(

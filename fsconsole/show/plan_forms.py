@@ -10,6 +10,7 @@ from fsconsole.catalog.filesystem import Catalog
 from fsconsole.catalog.tables import Table
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import OptionRefused, PlanBadValue, PlanUnknownKey, UnknownFilesystem
+from fsconsole.model.answers import PowerAnswer
 from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.plan import keys
 from fsconsole.plan.draft import PLACE, Draft, checked_workloads
@@ -18,6 +19,7 @@ from fsconsole.plan.read import read_variant
 from fsconsole.plan.steps import workload_title
 from fsconsole.show.lines import Line, Mark
 from fsconsole.show.plan import variant_about, variant_words
+from fsconsole.show.plan_text import power_words
 
 SETTINGS = {key.name: key for key in keys.SETTINGS}
 RUN = {key.name: key for key in keys.RUN} | {f"after.{key.name}": key for key in keys.AFTER}
@@ -51,15 +53,16 @@ def workload_words(load: Workload) -> str:
     return ", ".join(filter(None, parts)) + "."
 
 
-def run_lines(plan: PlanFile) -> tuple[Line, ...]:
-    """Return a line for each key at the top of a plan file and below [after]."""
+def run_lines(plan: PlanFile, power: PowerAnswer | None = None) -> tuple[Line, ...]:
+    """Return a line for each key at the top of a plan file and below [after]; with repeats what the plan can find."""
+    found = {"repeats": (power_words(power),)} if power is not None else {}
     return tuple(
         Line(
             name,
             name.removeprefix("after."),
             (Mark.ON if text == "yes" else Mark.OFF) if RUN[name].kind is keys.FLAG else Mark.NONE,
             "" if RUN[name].kind is keys.FLAG else text,
-            (RUN[name].help,),
+            (*found.get(name, ()), RUN[name].help),
         )
         for name, text in run_texts(plan).items()
     )

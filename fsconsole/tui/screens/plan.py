@@ -18,6 +18,7 @@ from textual.widgets import Static
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.client.children import answer
+from fsconsole.client.runs import last_spread
 from fsconsole.devices.identity import listed_identity
 from fsconsole.errors.targets import PlanChanged, PlanMissing, PlanUnwritable
 from fsconsole.model.answers import CatalogAnswer, LevelAnswer
@@ -101,6 +102,8 @@ To compare with and without an option that has one value, make a second list of 
         self.missing: tuple[str, ...] = ()
         self.catalog = load_catalog()
         self.here = ThisMachine(kernel_release())
+        self.last_spread: float | None = None
+        """Of the last run on this machine; None where there is none, or it isn't read yet."""
         self._told: dict[str, CatalogAnswer] = {}
         self._asked_for: tuple[str, ...] = ()
         self._is_counting = self._is_stale = self._knows_all = False
@@ -128,6 +131,13 @@ To compare with and without an option that has one value, make a second list of 
         self.show_draft()
         asked = self.waiting("Asking what this machine supports ...", self.ask_catalog())
         self.run_worker(asked, group="catalog", exclusive=True)
+        self.run_worker(self._look_back(), group="spread")
+
+    async def _look_back(self) -> None:
+        """Count again with the spread of the last run, if there is one."""
+        self.last_spread = await in_background(partial(last_spread, self.session.runs_dir))
+        if self.last_spread is not None:
+            self.count()
 
     def on_resize(self) -> None:
         self.set_class(self.size.width >= _WIDE, "-wide")
@@ -377,6 +387,7 @@ To compare with and without an option that has one value, make a second list of 
                         kernel=self.here.kernel,
                         known=self.here.known,
                         support=self.here.arrays,
+                        last_spread=self.last_spread,
                     )
                 )
                 self.counted, self.outcome, self.is_counted = draft, outcome, True

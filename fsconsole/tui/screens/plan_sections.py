@@ -288,7 +288,8 @@ class Run(Section):
     """How often, in which order, at which size, and what comes after."""
 
     def lines(self) -> tuple[Line, ...]:
-        return plan_forms.run_lines(self.draft.plan)
+        is_counted = self.desk.counted == self.draft
+        return plan_forms.run_lines(self.draft.plan, self.desk.outcome.power if is_counted else None)
 
     def ticked(self, key: str) -> Draft:
         after = plan_forms.next_run_value(self.draft.plan, key)

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fsconsole.catalog.loader import load_catalog
+from fsconsole.cli.plan_show import plan_answer
 from fsconsole.model.answers import PowerAnswer
 from fsconsole.model.statistics import LOOK_ALPHAS, detectable
+from fsconsole.plan.draft import new_draft
+from fsconsole.plan.outcome import work_out
 from fsconsole.plan.power import power_of
+from fsconsole.show.confirm import offer_rows
+from fsconsole.show.plan_forms import run_lines
 from fsconsole.show.plan_text import power_words
 from tests.unit.plan.examples import WORKLOAD, build
 
@@ -51,3 +57,15 @@ def test_a_plan_without_verdicts_says_why() -> None:
         told = power(head, variants, last=0.1)
         assert (told.findable, told.last) == ((), None)
         assert why in power_words(told), power_words(told)
+
+
+def test_the_console_tells_it_beside_the_key_and_before_consent() -> None:
+    plan = build(f"schema = 1\nrepeats = 5\n{THIRTEEN}{WORKLOAD}")
+    outcome = work_out(new_draft().plan_file, (), load_catalog(), kernel="6.12", last_spread=0.07)
+    assert outcome.power is not None
+    (repeats,) = (line for line in run_lines(new_draft().plan_file, outcome.power) if line.key == "repeats")
+    assert repeats.about[0] == power_words(outcome.power)
+    assert " at 7 %; " in repeats.about[0]
+    told = power_of(plan)
+    offer = plan_answer(plan, (), "", power=told)
+    assert power_words(told) in {row.text for row in offer_rows(offer, (), 400)}
