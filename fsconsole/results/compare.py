@@ -97,7 +97,7 @@ def comparisons_of(state: RunState, grid: Grid) -> tuple[int, tuple[Comparison, 
         if (metric, base.id) not in others:
             others[metric, base.id] = base.readings(metric)
         own, other = row.readings(metric), others[metric, base.id]
-        pair = compared(own, other, metric, family=family, alpha=alpha, with_more=False)
+        pair = compared(own, other, metric, family=family, same=plan.same, alpha=alpha, with_more=False)
         if pair is not None and pair.scale is Scale.RATIO and pair.low is not None:
             load = row.key.workloads[row.key.workload or 0] if metric in OF_LOADS else None
             load_name, sync = (load.name, load.sync_call.value) if load is not None else ("", "")

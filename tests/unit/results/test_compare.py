@@ -16,6 +16,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Cell, Order, Variant
 from fsconsole.model.state import CellState, RunState
 from fsconsole.model.statistics import ALPHA, LOOK_ALPHAS
+from fsconsole.model.verdicts import Verdict
 from fsconsole.results.compare import alpha_of
 from fsconsole.results.grid import build_grid
 from fsconsole.results.json import render_json
@@ -155,6 +156,14 @@ def test_sentences_are_the_largest_differences_of_rows_and_figures_that_differ_a
         "    ext3 409 MB/s, ext4 1271 MB/s: ratio 0.322, 95 % interval 0.313 to 0.331, n",
         "    = 5",
     ]
+
+
+def test_what_is_certainly_slower_is_not_called_the_same_within_more() -> None:
+    state = rounds({"ext4": STEP, "xfs": times(0.84)}, metric=Metric.DURABLE)
+    assert [pair.compared.verdict for pair in found(state).pairs if pair.metric is Metric.DURABLE] == [Verdict.SLOWER]
+    texts = [sentence.text for sentence in found(state).sentences]
+    assert len(texts) == 3
+    assert not any("wrote" in text for text in texts)
 
 
 def test_what_no_interval_bears_is_not_said() -> None:
