@@ -218,6 +218,10 @@ class RoundRepeated(Wire, frozen=True):
     seal: str = ""
 
 
+DECIDED = "decided after round"
+"""How the reason of a cell begins that a look has skipped."""
+
+
 class LookTaken(Wire, frozen=True):
     """`repeats = "auto"` has looked at the verdicts; durable, and never taken again. Decided: all open cells are skipped."""
 
@@ -233,7 +237,7 @@ class LookTaken(Wire, frozen=True):
     @property
     def words(self) -> str:
         """Why the cells after it are skipped."""
-        return f"decided after round {self.round}"
+        return f"{DECIDED} {self.round}"
 
 
 class DeviceLeft(InCell, frozen=True):

@@ -21,6 +21,7 @@ from fsconsole.plan.arrays import EVERY_LEVEL, Lacking, Site
 from fsconsole.plan.keys import ARRAY, Key
 from fsconsole.plan.planfile import PlanFile, ScaleKind, TargetSpec, scaled, written_bytes
 from fsconsole.plan.read_workload import workload_of
+from fsconsole.plan.requirements import columns_of
 from fsconsole.plan.rows import Candidate, Rows, list_candidates, rows_of
 from fsconsole.plan.settings import objections
 from fsconsole.plan.sizing import Room, bounded, is_open, likely
@@ -354,6 +355,9 @@ def _notes(
         if _possible(plan_file.equalise, target) is not plan_file.equalise
     ]
     notes += [note for target in targets for note in target.notes]
+    primary = plan_file.primary
+    if primary is not None and not any(primary in columns_of(load) for load in plan_file.workloads):
+        notes.append(f"no load has the primary column '{primary.column}': loads are compared by durable, read or ops/s")
     if any(scaled(choice, plan_file.scale, room) != choice for choice in workload_choices(plan_file)):
         notes.append("file sizes were scaled down; the cells show them as they will be")
     return tuple(notes)

@@ -324,11 +324,12 @@ def cells_over(state: RunState) -> int:
 
 
 def cells_in_words(state: RunState) -> str:
-    """Return the cells counted by status: "4 cells: 2 done, 1 failed, 1 pending"."""
+    """Return the cells counted by status: "4 cells: 2 done, 1 failed, 1 pending", and what ended the run early."""
     counted = {status: sum(cell.status is status for cell in state.cells) for status in CellStatus}
     words = ", ".join(f"{number} {cell_word(status)}" for status, number in counted.items() if number)
     total = f"{len(state.cells)} cell{'s' if len(state.cells) != 1 else ''}"
-    return f"{total}: {words}" if words else total
+    early = next((f"; {look.words}" for look in state.looks if look.decided), "")
+    return f"{total}: {words}{early}" if words else total
 
 
 def status_words(state: RunState, *, alive: bool, read_only: bool = False, is_imported: bool = False) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fsconsole.errors.runs import UnknownColumn
-from fsconsole.model.events import PilotFinished, WarningKind
+from fsconsole.model.events import DECIDED, PilotFinished, WarningKind
 from fsconsole.model.figures import Measurement, Publication
 from fsconsole.model.metrics import Metric, Unit, column_named, nearest_columns
 from fsconsole.model.resolution import Reading, reading
@@ -217,8 +217,10 @@ _WORDS = {
 def _row_notes(cells: Sequence[CellFigures]) -> tuple[str, ...]:
     """Return one sentence per way in which cells of a row did not come to their end.
 
-    "unavailable: mkfs.xfs is not installed" where that holds for all of them, "2 of 3 not run yet" else.
+    "unavailable: mkfs.xfs is not installed" where that holds for all of them, "2 of 3 not run yet" else. Cells that no
+    verdict needed any more are not counted.
     """
+    cells = [cell for cell in cells if cell.status is not CellStatus.SKIPPED or not cell.reason.startswith(DECIDED)]
     unfinished = [cell for cell in cells if cell.status is not CellStatus.DONE]
     counted = Counter(": ".join(filter(None, (_WORDS[cell.status], cell.reason))) for cell in unfinished)
     return tuple(

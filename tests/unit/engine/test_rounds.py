@@ -15,6 +15,8 @@ from fsconsole.model.events import LookTaken, RoundRepeated, WarningKind
 from fsconsole.model.metrics import Metric
 from fsconsole.model.rounds import due_look, is_look_possible, round_to_repeat
 from fsconsole.model.state import CellState, CellStatus, RunState
+from fsconsole.results.figures import cells_in_words
+from fsconsole.results.grid import build_grid
 from fsconsole.results.spread import spread_of
 from fsconsole.show.progress import plain_lines
 from fsconsole.text import GIB
@@ -80,6 +82,8 @@ def test_a_look_that_decides_skips_all_open_cells_at_once_and_says_so_in_one_lin
     state = looked(before)
     assert {(cell.status, cell.reason) for cell in state.cells[10:]} == {(CellStatus.SKIPPED, "decided after round 5")}
     assert {cell.status for cell in state.cells[:10]} == {CellStatus.DONE}
+    assert cells_in_words(state) == "24 cells: 10 done, 14 skipped; decided after round 5"
+    assert [row.notes for row in build_grid(state).rows] == [(), ()]
     assert plain_lines(before, state) == ("    decided after round 5: 14 cells skipped",)
     assert (due_look(state), round_to_repeat(state)) == (0, None)
     undecided = a_run(5, of_xfs=APART)

@@ -89,7 +89,9 @@ def test_auto_plans_the_rounds_of_its_last_look_and_wants_rounds() -> None:
     text = "schema = 1\nrepeats = 'auto'\nsame = 5\nprimary = 'write'\n" + TWO + WORKLOAD
     plan = build(text)
     assert (plan.is_auto, plan.repeats, len(plan.cells)) == (True, 12, 24)
-    assert (plan.same, plan.primary) == (0.05, Metric.WRITE)
+    assert (plan.same, plan.primary, plan.notes) == (0.05, Metric.WRITE, ())
+    (note,) = build(text.replace("write", "fsync p99")).notes
+    assert "no load has the primary column 'fsync p99'" in note
     with pytest.raises(PlanBadValue, match="only rounds have them"):
         build("order = 'shuffled'\n" + text)
 
