@@ -10,8 +10,10 @@ from fsconsole.errors.runs import UnknownColumn
 from fsconsole.errors.targets import BadQuantity
 from fsconsole.model.load import MOST_PROCESSES, timed_in
 from fsconsole.model.metrics import OF_DEVICE, Metric, Unit, column_named
+from fsconsole.model.plan import Plan
 from fsconsole.model.thresholds import LARGEST, LARGEST_MS, Comparator, Requirement
 from fsconsole.model.timed import SYNCS
+from fsconsole.model.verdicts import LEAST_ROUNDS
 from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.units import parse_bytes, parse_seconds
 
@@ -100,6 +102,15 @@ def typed_requirements(text: str) -> object:
     """Return "fsync_p99 <= 10ms, durable >= 800MB/s" as a table; text where a part names no limit."""
     parts = [_TYPED.fullmatch(part.strip()) for part in text.split(",") if part.strip()]
     return {part["name"]: part["said"] for part in parts if part} if all(parts) else text
+
+
+def limits_in_words(plan: Plan) -> Iterator[str]:
+    """Yield what a plan requires of each of its loads, and that it has too few rounds to decide it."""
+    loads = dict.fromkeys((load.name, load.require) for cell in plan.cells for load in cell.workloads if load.require)
+    for name, require in loads:
+        yield f"'{name}' requires {', '.join(one.words for one in require)}"
+    if loads and plan.repeats < LEAST_ROUNDS:
+        yield f"Requirements stay undecided: they need at least {LEAST_ROUNDS} rounds"
 
 
 def wrong_requirements(load: Workload) -> Iterator[tuple[str, str, str]]:

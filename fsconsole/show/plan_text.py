@@ -11,6 +11,7 @@ from fsconsole.model.answers import Findable, PowerAnswer, StepAnswer, TargetAns
 from fsconsole.model.device import DeviceKind, Verdict
 from fsconsole.model.plan import Cell, Plan, Step, Variant, array_aspects, array_words, arrays_in_words
 from fsconsole.model.statistics import LOOKS
+from fsconsole.plan.requirements import limits_in_words
 from fsconsole.plan.sizing import pilot_steps, pilots, sizes_in_words
 from fsconsole.results.content import hanging
 from fsconsole.text import cells_of, pad_right, printable
@@ -55,7 +56,7 @@ def plan_lines(  # noqa: PLR0913 (each is a fact of its own)
     lasts = units.format_guess(plan.estimate.elapsed_s)
     rate = units.format_rate(plan.estimate.assumed_bytes_per_s)
     yield ""
-    for said in sizes_in_words(plan):
+    for said in (*sizes_in_words(plan), *limits_in_words(plan)):
         yield from hanging("", printable(said) + ".", width)
     size = size_words(plan.estimate.bytes_to_write, plan.estimate.likely_bytes)
     yield from hanging("", f"To write: {size}; about {lasts}, if a disk takes {rate}.", width)
