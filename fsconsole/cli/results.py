@@ -13,12 +13,14 @@ from fsconsole.cli.app import RunsDir
 from fsconsole.errors import Misused
 from fsconsole.journal.folder import LATEST
 from fsconsole.model import DEFAULT_RUNS_DIR
-from fsconsole.model.metrics import Metric, column_named
+from fsconsole.model.metrics import Metric
+from fsconsole.model.verdicts import MOST_PAIRED
 from fsconsole.text import printable
 
 if TYPE_CHECKING:
     from fsconsole.journal.folder import RunFolder
     from fsconsole.model.state import RunState
+    from fsconsole.results.blocks import GridChoice
 
 
 _WIDEST = 200
@@ -46,13 +48,35 @@ def results(
     output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
     sort: Annotated[
         str,
-        typer.Option(metavar="COL", help="Sort column; rates: highest first, others: lowest first."),
-    ] = "durable",
+        typer.Option(
+            metavar="NAME",
+            help="Sort by a column, an axis (threads, read_ahead, ...), variant, or change. Default: each block by its "
+            "axes, then by the column of its verdicts, best first.",
+        ),
+    ] = "",
+    is_reversed: Annotated[bool, typer.Option("--reverse", help="The other way round.")] = False,
+    baseline: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Compare with a variant (xfs), at equal axis values, or with an axis value (read_ahead=128KiB), with all "
+            "else equal. Default: the plan's.",
+        ),
+    ] = "",
+    all_pairs: Annotated[
+        bool, typer.Option("--all-pairs", help=f"Compare all rows of a block with each other, up to {MOST_PAIRED}.")
+    ] = False,
     columns: Annotated[
         str,
-        typer.Option(metavar="A,B,C", help="Columns to show; default: those that fit 80 columns."),
+        typer.Option(metavar="A,B,C", help="Columns to show, each in its block; default: those that fit 80 columns."),
     ] = "",
-    summary: Annotated[bool, typer.Option("--summary", help="With csv: one line per row of the grid.")] = False,
+    with_redone: Annotated[
+        bool,
+        typer.Option("--with-redone", help="Figures of rounds that ran again, too; no verdict uses them."),
+    ] = False,
+    summary: Annotated[
+        bool, typer.Option("--summary", help="With csv: one line per row of each block, with its verdict.")
+    ] = False,
     explain: Annotated[
         bool,
         typer.Option("--explain", help="With table: explain columns and warnings."),
@@ -70,17 +94,20 @@ def results(
     """
     from fsconsole.client.runs import look
     from fsconsole.journal.store import open_run
+    from fsconsole.results.blocks import GridChoice
+    from fsconsole.results.grid import columns_named
     from fsconsole.results.requirements import has_requirements
 
     if beside and output is Format.CSV:
         what = "A table for programs holds a run's own figures only: --with does not go with csv."
         raise Misused(what=what, nearest="`--format json` has both; ", command="fsconsole results")
     folder = open_run(runs_dir, run)
+    chosen = columns_named(columns) if columns else ()
+    choice = GridChoice(sort, is_reversed, baseline, all_pairs, with_redone, chosen)
     text = report(
         folder,
         output,
-        sort=sort,
-        columns=columns,
+        choice=choice,
         summary=summary,
         explain=explain,
         width=terminal_width(),
@@ -115,40 +142,37 @@ def report(
     folder: RunFolder,
     output: Format = Format.TABLE,
     *,
-    sort: str = "durable",
-    columns: str = "",
+    choice: GridChoice | None = None,
     summary: bool = False,
     explain: bool = False,
     width: int = 80,
     beside: str = "",
 ) -> str:
-    """Return a run's figures; no columns: the format's own choice. beside names a shipped publication.
+    """Return a run's figures; beside names a shipped publication.
 
-    Raises UnknownColumn, and whatever the journal's reader raises.
+    Raises what blocks_of() and the journal's reader raise.
     """
     from fsconsole.client.runs import look
     from fsconsole.plan.publications import find_publication
+    from fsconsole.results.blocks import GridChoice
     from fsconsole.results.csv import cells_csv, summary_csv
-    from fsconsole.results.grid import build_grid, columns_for, columns_named
+    from fsconsole.results.grid import build_grid
     from fsconsole.results.json import render_json
     from fsconsole.results.markdown import render_markdown
     from fsconsole.results.text import ReportPage, render_text
 
-    sort_by = column_named(sort)
-    chosen = columns_named(columns) if columns else ()
-    seen = look(folder)
+    choice, seen = choice or GridChoice(), look(folder)
     publication = find_publication(beside) if beside else None
-    grid = build_grid(seen.state, sort_by=sort_by, publication=publication)
+    grid = build_grid(seen.state, publication=publication, with_redone=choice.with_redone)
     if output is Format.JSON:
-        return render_json(seen.state, grid, standing=seen.standing)
+        return render_json(seen.state, grid, standing=seen.standing, choice=choice)
+    if output is Format.CSV and summary:
+        return summary_csv(seen.state, grid, choice)
     if output is Format.CSV:
-        lines = summary_csv if summary else cells_csv
-        return lines(seen.state, grid, chosen or tuple(Metric))
-    chosen = chosen or columns_for(grid)
+        return cells_csv(seen.state, grid, choice.columns or tuple(Metric))
     if output is Format.MD:
-        return render_markdown(seen.state, grid, standing=seen.standing, columns=chosen)
-    page = ReportPage(width, explain)
-    return render_text(seen.state, grid, standing=seen.standing, columns=chosen, page=page)
+        return render_markdown(seen.state, grid, standing=seen.standing, choice=choice)
+    return render_text(seen.state, grid, standing=seen.standing, choice=choice, page=ReportPage(width, explain))
 
 
 def terminal_width() -> int:

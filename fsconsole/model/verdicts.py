@@ -19,6 +19,8 @@ LEAST_STEPS = 20
 """Least figure in a ratio, in multiples of its resolution."""
 MOST_MORE = 30
 """More further rounds than these are not worth it."""
+MOST_PAIRED = 40
+"""Rows of a block of which all pairs are compared; of more no one reads them."""
 
 
 class Verdict(str, Enum):
@@ -199,6 +201,9 @@ def has_ratio(readings: Iterable[Reading], metric: Metric) -> bool:
 
 
 def _mean(readings: Sequence[Reading], *, is_ratio: bool) -> float:
+    if len({one.value for one in readings}) == 1:
+        # Without the rounding of a logarithm.
+        return readings[0].value
     if is_ratio:
         return math.exp(mean_of([math.log(one.value) for one in readings]))
     return mean_of([one.value for one in readings])

@@ -13,7 +13,7 @@ from fsconsole.model.plan import Order, Plan
 from fsconsole.model.resolution import Reading
 from fsconsole.model.state import OPEN_STATUSES, RunState
 from fsconsole.model.statistics import ALPHA, LOOKS
-from fsconsole.model.verdicts import LEAST_ROUNDS, Compared, compared
+from fsconsole.model.verdicts import LEAST_ROUNDS, MOST_PAIRED, Compared, compared
 from fsconsole.model.workload import Workload
 from fsconsole.results.axes import aspects_of, common_words, numbered, plain
 from fsconsole.results.columns import belongs, columns_of, primary_of
@@ -21,8 +21,6 @@ from fsconsole.results.compare import alpha_of
 from fsconsole.results.figures import row_names
 from fsconsole.results.grid import Grid, GridRow, highest_first
 
-MOST_PAIRED = 40
-"""Rows of a block of which all pairs are compared."""
 BY_NAME, BY_CHANGE = "variant", "change"
 """Names to sort by beside columns and axes."""
 
@@ -50,6 +48,9 @@ class GridChoice:
     columns: tuple[Metric, ...] = ()
     look: int = 0
     """Round of a look, for `repeats = "auto"`: verdicts on the rounds up to it, though others are still to run."""
+
+
+AS_PLANNED = GridChoice()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ class Block:
         return any(row.compared is not None for row in self.rows)
 
 
-def blocks_of(state: RunState, grid: Grid, choice: GridChoice = GridChoice()) -> tuple[Block, ...]:
+def blocks_of(state: RunState, grid: Grid, choice: GridChoice = AS_PLANNED) -> tuple[Block, ...]:
     """Return the blocks of a grid: workloads in the plan's order, then the life of the filesystem, then raw rows.
 
     Raises UnknownColumn for a sort_by, UnknownBaseline for a baseline that no block has, TooManyPairs.
@@ -140,9 +141,9 @@ def blocks_of(state: RunState, grid: Grid, choice: GridChoice = GridChoice()) ->
         is_raw = block.kind is BlockKind.RAW
         rows = [row.row for row in block.rows]
         columns = columns_of(block.load, rows, grid.publication, choice.columns, is_raw=is_raw)
-        block = replace(block, columns=columns, common=() if is_raw else common)
-        block = block if is_raw else _compared(block, plan, against.of(block), choice, gate)
-        filled.append(_sorted(block, choice, by))
+        whole = replace(block, columns=columns, common=() if is_raw else common)
+        whole = whole if is_raw else _compared(whole, plan, against.of(block), choice, gate)
+        filled.append(_sorted(whole, choice, by))
     return tuple(filled)
 
 
@@ -245,10 +246,15 @@ def _gate(state: RunState, choice: GridChoice) -> _Gate:
 
 
 def _compared(block: Block, plan: Plan, against: _Against, choice: GridChoice, gate: _Gate) -> Block:
-    """Return a block with its baselines marked, and each other row compared with its own, if the gate is open."""
+    """Return a block with its baselines marked, and each other row compared with its own, if the gate is open.
+
+    Raises TooManyPairs.
+    """
     at = block.axes.index(against.axis) if against.axis in block.axes else None
     if against.axis and at is None:
         return replace(block, notes=(f"Nothing to compare: {against.axis} is the same in all rows.",))
+    if choice.all_pairs and len(block.rows) > MOST_PAIRED:
+        raise TooManyPairs(block=block.name, rows=len(block.rows), most=MOST_PAIRED)
     labels = [_labels(row.row, plan) for row in block.rows]
     groups: dict[object, list[int]] = {}
     for place, row in enumerate(block.rows):
@@ -256,47 +262,53 @@ def _compared(block: Block, plan: Plan, against: _Against, choice: GridChoice, g
         groups.setdefault(key, []).append(place)
     bases: dict[int, int] = {}
     for places in groups.values():
-        found = (
-            place
-            for place in places
-            if (against.label in labels[place] if at is None else block.rows[place].axes[at] == against.value)
-        )
-        base = next(found, None)
-        bases |= {} if base is None else dict.fromkeys(places, base)
+        for place in places:
+            row = block.rows[place]
+            if against.label in labels[place] if at is None else row.axes[at] == against.value:
+                bases |= dict.fromkeys(places, place)
+                break
+    # The family is what was planned: rows of variants that came out equal count for each of them.
     counts = [len(one) for one in labels]
     if choice.all_pairs:
-        if len(block.rows) > MOST_PAIRED:
-            raise TooManyPairs(block=block.name, rows=len(block.rows), most=MOST_PAIRED)
         family = _pairs(sum(counts))
     elif against.is_planned:
         family = sum(counts) - len(set(bases.values()))
     else:
         family = sum(_pairs(sum(counts[place] for place in places)) for places in groups.values())
-    rows = [replace(row, is_baseline=bases.get(place) == place) for place, row in enumerate(block.rows)]
-    block = replace(block, rows=tuple(rows), baseline=against.words if bases and family else "", family=family)
+    rows = tuple(replace(row, is_baseline=bases.get(place) == place) for place, row in enumerate(block.rows))
+    block = replace(block, rows=rows, baseline=against.words if bases and family else "", family=family)
     if not family or gate.why:
         return replace(block, notes=(gate.why,) if family else ())
+    notes: tuple[str, ...] = ()
+    if choice.all_pairs:
+        notes = (f"Intervals hold for all {family} pairs together.",)
+    elif not against.is_planned:
+        notes = (f"Baseline chosen after the run: intervals are corrected over all {family} pairs.",)
+    return _with_verdicts(replace(block, notes=notes), bases, choice, gate)
+
+
+def _with_verdicts(block: Block, bases: Mapping[int, int], choice: GridChoice, gate: _Gate) -> Block:
+    """Return a block with its rows compared; bases are places of rows with that of their baseline."""
+    rows = block.rows
     readings = [_readings(row.row, block.metric, choice.look) for row in rows]
 
     def compare(own: int, other: int) -> Compared | None:
         of = (readings[own], readings[other])
-        return compared(*of, block.metric, family=family, same=block.same, alpha=gate.alpha)
+        return compared(*of, block.metric, family=block.family, same=block.same, alpha=gate.alpha)
 
     told = (
         row if bases.get(place, place) == place else replace(row, compared=compare(place, bases[place]))
         for place, row in enumerate(rows)
     )
-    notes = []
-    if choice.all_pairs:
-        notes.append(f"Intervals hold for all {family} pairs together.")
-    elif not against.is_planned:
-        notes.append(f"Baseline chosen after the run: intervals are corrected over all {family} pairs.")
-    pairs = [
-        Pair(rows[own].title, rows[other].title, found)
+    pairs = (
+        (rows[own].title, rows[other].title, compare(own, other))
         for other, own in (combinations(range(len(rows)), 2) if choice.all_pairs else ())
-        if (found := compare(own, other)) is not None
-    ]
-    return replace(block, rows=tuple(told), notes=tuple(notes), pairs=tuple(pairs))
+    )
+    return replace(
+        block,
+        rows=tuple(told),
+        pairs=tuple(Pair(own, other, found) for own, other, found in pairs if found is not None),
+    )
 
 
 def _pairs(count: int) -> int:

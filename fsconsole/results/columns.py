@@ -95,12 +95,13 @@ def columns_of(
     for metric in _GIVE_WAY:
         if len(shown) > _MOST and metric in shown:
             shown.remove(metric)
-    return tuple(shown)
+    return tuple(shown) or (primary_of(None, load, rows),)
 
 
 def primary_of(wanted: Metric | None, load: Workload | None, rows: Sequence[GridRow]) -> Metric:
     """Return the metric that a block is compared in: the plan's, where rows have it, else by the kind of load."""
     present = figures_in(load, rows)
+    usual: tuple[Metric, ...]
     if load is None:
         usual = (Metric.CHECK, Metric.DELETE_DURABLE, Metric.MKFS)
     elif load.kind in _COUNTED:

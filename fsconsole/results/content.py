@@ -265,7 +265,7 @@ class Worded:
     hint: str
 
 
-def _marks_of(grid: Grid) -> Mapping[WarningKind, str]:
+def marks_of(grid: Grid) -> Mapping[WarningKind, str]:
     """Return a letter for each kind of warning that concerns cells, in the order of WarningKind."""
     kinds = {warning.kind for warning in grid.warnings if warning.cells}
     return dict(zip((kind for kind in WarningKind if kind in kinds), ascii_letters, strict=False))
@@ -274,7 +274,7 @@ def _marks_of(grid: Grid) -> Mapping[WarningKind, str]:
 def worded(grid: Grid) -> tuple[Worded, ...]:
     """Return the warnings for below the table, those with the same hint as one."""
     total = len({figures.cell for row in grid.rows for figures in row.cells})
-    return _worded(grid.warnings, _marks_of(grid), total)
+    return _worded(grid.warnings, marks_of(grid), total)
 
 
 def worded_for(row: GridRow, grid: Grid) -> tuple[Worded, ...]:
@@ -286,7 +286,7 @@ def worded_for(row: GridRow, grid: Grid) -> tuple[Worded, ...]:
         if not cells.isdisjoint(warning.cells)
     ]
     whole = [warning for warning in grid.warnings if not warning.cells]
-    return _worded((*own, *whole), _marks_of(grid), len(cells))
+    return _worded((*own, *whole), marks_of(grid), len(cells))
 
 
 def _worded(warnings: Iterable[Noted], marks: Mapping[WarningKind, str], total: int) -> tuple[Worded, ...]:
@@ -375,7 +375,7 @@ def table_of(grid: Grid, columns: Sequence[Metric], baseline: GridRow | None = N
     """
     repeated = any(n > 1 for n in grid.repeats)
     uneven = len(grid.repeats) > 1
-    marks = _marks_of(grid)
+    marks = marks_of(grid)
     of_cells: dict[int, set[WarningKind]] = {}
     for warning in grid.warnings:
         for cell in warning.cells:
@@ -386,14 +386,14 @@ def table_of(grid: Grid, columns: Sequence[Metric], baseline: GridRow | None = N
         metric: scale_for(metric, (value for row in valued if (value := row.value(metric)) is not None))
         for metric in columns
     }
-    heads = [_head(metric.column, scales[metric].unit) for metric in columns]
+    heads = [column_head(metric.column, scales[metric].unit) for metric in columns]
     heads += [Column("spread", "%")] * repeated + [Column("n")] * uneven + [Column("warn")] * bool(marks)
     rows: list[TableRow] = []
     for row in grid.rows:
         against = baseline if row is not baseline else None
         summary = row.figure(grid.sorted_by)
         cells = [_figure(row, metric, scale, against) for metric, scale in scales.items()]
-        cells += [_spread(summary.spread_percent if summary is not None else None)] * repeated
+        cells += [spread_text(summary.spread_percent if summary is not None else None)] * repeated
         cells += [str(summary.n) if summary is not None else MISSING] * uneven
         kinds = {kind for figures in row.cells for kind in of_cells.get(figures.cell, ())}
         cells += ["".join(mark for kind, mark in marks.items() if kind in kinds)] * bool(marks)
@@ -452,7 +452,7 @@ def _published_row(key: str, name: str, row: PublishedRow, scales: dict[Metric, 
     return TableRow(key, printable(f"  {name}{table}"), (*figures, *blanks), notes, "weak")
 
 
-def _head(column: str, unit: str) -> Column:
+def column_head(column: str, unit: str) -> Column:
     """Return a head in two lines; a ratio of counts has no unit, so that its second half stands in the unit's place."""
     name, _, which = column.rpartition(" ")
     if name and unit == Unit.MILLISECONDS.value:
@@ -469,11 +469,17 @@ def _figure(row: GridRow, metric: Metric, scale: ColumnScale, baseline: GridRow 
         text = MISSING if percent is None else f"{fixed(percent, 0 if abs(percent) >= _WHOLE_FROM_PERCENT else 1)}%"
         if percent is not None and abs(percent) > _LARGEST_PERCENT:
             text = f"{percent:.0e}%"
+    return with_verdict(row, metric, text)
+
+
+def with_verdict(row: GridRow, metric: Metric, text: str) -> str:
+    """Return a figure's text, behind the verdict of a check that found damage."""
     if metric is Metric.CHECK and row.verdict not in ("", CLEAN):
         # Before the figure, so that points stay in line; it gives way, never the figure.
         return f"{shorten_middle(printable(row.verdict), _WIDEST_VERDICT)} {text}"
     return text
 
 
-def _spread(percent: float | None) -> str:
+def spread_text(percent: float | None) -> str:
+    """Return a spread as a cell has it."""
     return MISSING if percent is None else fixed(min(percent, 9999.0), 1)

@@ -1,4 +1,4 @@
-"""Figures as comma-separated values (RFC 4180), in base units: one line per cell, or one per row of the grid."""
+"""Figures as comma-separated values (RFC 4180), in base units: one line per cell, or one per row of each block."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from collections.abc import Iterable, Sequence
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import array_words
 from fsconsole.model.state import RunState
+from fsconsole.model.verdicts import MOST_MORE, Verdict
+from fsconsole.results.blocks import AS_PLANNED, Block, BlockKind, BlockRow, GridChoice, blocks_of
+from fsconsole.results.changes import verdict_words
+from fsconsole.results.columns import figures_in
 from fsconsole.results.grid import Grid, GridRow
 from fsconsole.text import printable
 
@@ -52,24 +56,73 @@ def cells_csv(state: RunState, grid: Grid, columns: Sequence[Metric] = tuple(Met
     return _written([*head, *map(_head, columns)], lines)
 
 
-def summary_csv(state: RunState, grid: Grid, columns: Sequence[Metric] = tuple(Metric)) -> str:
-    """Return median, n and spread of each column, one line per row of the grid, in its order."""
-    head = ["run", *_KEY_HEAD, "cells", "check verdict", "warnings", "notes"]
+def summary_csv(state: RunState, grid: Grid, choice: GridChoice = AS_PLANNED) -> str:
+    """Return one line per row of each block: figure, median, n and spread of its columns, and its verdict.
+
+    Columns: those chosen, or all that the run has figures of; those of other blocks are empty. change, low and high are shares
+    of the baseline's figure where scale is "ratio", else differences in the unit of the compared column.
+    Raises what blocks_of() raises.
+    """
+    blocks = blocks_of(state, grid, choice)
+    owned = [
+        figures_in(block.load, [row.row for row in block.rows], is_raw=block.kind is BlockKind.RAW) for block in blocks
+    ]
+    columns = choice.columns or tuple(metric for metric in Metric if any(metric in of for of in owned))
+    head = ["run", "block", *_KEY_HEAD, "axes", "cells", "check verdict", "warnings", "notes", *_VERDICT_HEAD]
     for metric in columns:
-        head += [_head(metric), f"{metric.column} n", f"{metric.column} spread [%]"]
+        head += [_head(metric), f"{metric.column} median", f"{metric.column} n", f"{metric.column} spread [%]"]
     lines = []
-    for row in grid.rows:
-        fields = [guarded(state.request.run_id), *_key_fields(row), str(sum(cell.counts for cell in row.cells))]
-        fields += [guarded(row.verdict), _warned(grid, set(row.indexes)), guarded("; ".join(row.notes))]
-        for metric in columns:
-            known = row.figure(metric)
-            fields += (
-                [_number(known.median), str(known.n), _number(known.spread_percent)]
-                if known is not None
-                else ["", "0", ""]
-            )
-        lines.append(fields)
+    for block, present in zip(blocks, owned, strict=True):
+        for one in block.rows:
+            row, axes = one.row, zip(block.axes, one.axes, strict=True)
+            fields = [guarded(state.request.run_id), guarded(block.name), *_key_fields(row)]
+            fields.append(guarded("; ".join(f"{name}={value}" for name, value in axes)))
+            fields.append(str(sum(cell.counts for cell in row.cells)))
+            fields += [guarded(row.verdict), _warned(grid, set(row.indexes)), guarded("; ".join(row.notes))]
+            fields += _verdict_fields(block, one)
+            for metric in columns:
+                known = row.figure(metric) if metric in present else None
+                fields += (
+                    [_number(row.estimate(metric)), _number(known.median), str(known.n), _number(known.spread_percent)]
+                    if known is not None
+                    else ["", "", "0", ""]
+                )
+            lines.append(fields)
     return _written(head, lines)
+
+
+_VERDICT_HEAD = (
+    "baseline",
+    "compared",
+    "scale",
+    "change",
+    "low",
+    "high",
+    "pair n",
+    "verdict",
+    "more rounds",
+    "comparisons",
+)
+
+
+def _verdict_fields(block: Block, row: BlockRow) -> list[str]:
+    found = row.compared
+    baseline = guarded(block.baseline)
+    if found is None:
+        return [baseline, block.metric.column, "", "", "", "", "", "baseline" if row.is_baseline else "", "", ""]
+    more = "" if found.verdict is not Verdict.UNDECIDED else f">{MOST_MORE}" if found.more is None else str(found.more)
+    figures = (found.change, found.low, found.high)
+    verdict = found.verdict.value if found.verdict is not None else verdict_words(found, block.same)
+    return [
+        baseline,
+        block.metric.column,
+        found.scale.value,
+        *map(_number, figures),
+        str(found.n),
+        verdict,
+        more,
+        str(block.family),
+    ]
 
 
 _KEY_HEAD = (

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from fsconsole.model.events import Outcome, WarningKind
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import OF_DEVICE, Metric
 from fsconsole.model.plan import ArraySpec, Cell, Plan, Setting, StepKind, Variant, array_aspects
+from fsconsole.model.resolution import Reading, reading
 from fsconsole.model.rounds import CachedLoad, cold_loads
 from fsconsole.model.state import OPEN_STATUSES, CellState, CellStatus, RunState, RunStatus, StepState
+from fsconsole.model.verdicts import figure_of
 from fsconsole.model.workload import Layout, Workload
 from fsconsole.units import format_bytes, format_bytes_exact
 
@@ -40,6 +42,22 @@ class CellFigures:
     def value(self, metric: Metric) -> float | None:
         """Return the figure of that metric, or None where the cell has none."""
         return next((figure.value for figure in self.measurements if figure.metric is metric), None)
+
+
+def readings_of(cells: Iterable[CellFigures], metric: Metric) -> dict[int, Reading]:
+    """Return a row's readings by round, of the cells that count; of checks, those that found no damage.
+
+    Of variants that came out equal a round has several cells: their mean.
+    """
+    found: dict[int, list[Reading]] = {}
+    for cell in cells:
+        is_sound = cell.counts and (metric is not Metric.CHECK or cell.verdict == CLEAN)
+        if is_sound and (one := reading(metric, cell.value)) is not None:
+            found.setdefault(cell.repeat, []).append(one)
+    return {
+        number: of[0] if len(of) == 1 else Reading(figure_of(of, metric), max(one.resolution for one in of))
+        for number, of in found.items()
+    }
 
 
 def parts_of(cell: Cell) -> tuple[int | None, ...]:

@@ -16,7 +16,6 @@ from fsconsole.model.state import CellState, CellStatus, RunState, raw_depths, r
 from fsconsole.model.verdicts import figure_of
 from fsconsole.model.workload import WorkloadKind
 from fsconsole.results.figures import (
-    CLEAN,
     CellFigures,
     Noted,
     RowKey,
@@ -24,6 +23,7 @@ from fsconsole.results.figures import (
     figures_of,
     median_of,
     parts_of,
+    readings_of,
     row_names,
     summarise,
     warnings_seen,
@@ -266,19 +266,8 @@ class GridRow:
         return summary.median if (summary := self.figure(metric)) is not None else None
 
     def readings(self, metric: Metric) -> dict[int, Reading]:
-        """Return its sound figures by round, for comparison: no replaced ones, nor checks that found damage.
-
-        Of variants that came out equal, the round's mean.
-        """
-        found: dict[int, list[Reading]] = {}
-        for cell in self.cells:
-            is_sound = cell.counts and (metric is not Metric.CHECK or cell.verdict == CLEAN)
-            if is_sound and (one := reading(metric, cell.value)) is not None:
-                found.setdefault(cell.repeat, []).append(one)
-        return {
-            number: of[0] if len(of) == 1 else Reading(figure_of(of, metric), max(one.resolution for one in of))
-            for number, of in found.items()
-        }
+        """Return its sound figures by round, for comparison."""
+        return readings_of(self.cells, metric)
 
     def estimate(self, metric: Metric) -> float | None:
         """Return the figure to show: the geometric mean of its rounds, or their mean (as verdicts.figure_of)."""

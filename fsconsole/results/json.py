@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 
 from fsconsole.model.metrics import Metric
 from fsconsole.model.rounds import replaced_cells
 from fsconsole.model.state import CellState, RunState
+from fsconsole.model.verdicts import Compared
 from fsconsole.model.wire import to_plain
+from fsconsole.results.blocks import AS_PLANNED, Block, GridChoice, blocks_of
+from fsconsole.results.changes import verdict_words
 from fsconsole.results.figures import check_costs
 from fsconsole.results.grid import Grid, GridRow
 from fsconsole.results.sentences import findings_of
@@ -21,11 +25,11 @@ _OF_PLANS = frozenset({"thread_counts", "of"})
 Json = dict[str, object]
 
 
-def render_json(state: RunState, grid: Grid, *, standing: str) -> str:
+def render_json(state: RunState, grid: Grid, *, standing: str, choice: GridChoice = AS_PLANNED) -> str:
     """Return the document, in ASCII: control characters of labels are escaped, and come back when it is read.
 
-    Keys: schema, run, machine, targets, metrics, rows, findings, cells, warnings, published. Cells are numbered from 0, as in
-    the journal. All figures are in base units, named with each.
+    Keys: schema, run, machine, targets, metrics, blocks, rows, findings, cells, warnings, published. Cells are numbered from 0,
+    as in the journal. All figures are in base units, named with each. Raises what blocks_of() raises.
     """
     replaced = replaced_cells(state)
     document = {
@@ -34,7 +38,7 @@ def render_json(state: RunState, grid: Grid, *, standing: str) -> str:
         "machine": [to_plain(started) for started in state.started],
         "targets": [to_plain(target) for target in state.request.targets],
         "metrics": {d.value: {"column": d.column, "unit": d.unit.value, "help": d.help} for d in Metric},
-        "sorted_by": grid.sorted_by.value,
+        "blocks": [_block(block) for block in blocks_of(state, grid, choice)],
         "rows": [_row(row) for row in grid.rows],
         "findings": to_plain(findings_of(state, grid)),
         "cells": [_cell(state, cell, replaced) for cell in state.cells],
@@ -68,6 +72,53 @@ def _run(state: RunState, standing: str) -> Json:
         "notes": list(plan.notes),
         "plan": plan.source,
     }
+
+
+def _block(block: Block) -> Json:
+    """Return a block; its rows name those of "rows", which have all their values."""
+    return {
+        "kind": block.kind.value,
+        "name": block.name,
+        "workload": block.load.name if block.load else None,
+        "metric": block.metric.value,
+        "columns": [metric.value for metric in block.columns],
+        "axes": list(block.axes),
+        "sorted_by": block.sorted_by or None,
+        "baseline": block.baseline or None,
+        "family": block.family,
+        "same": block.same,
+        "common": list(block.common),
+        "notes": list(block.notes),
+        "rows": [
+            {
+                "name": row.name,
+                "row": row.row.name,
+                "axes": dict(zip(block.axes, row.axes, strict=True)),
+                "is_baseline": row.is_baseline,
+                "is_control": row.is_control,
+                "figures": {
+                    metric.value: figure
+                    for metric in dict.fromkeys((block.metric, *block.columns))
+                    if (figure := row.row.estimate(metric)) is not None
+                },
+                "compared": _compared(row.compared, block.same),
+            }
+            for row in block.rows
+        ],
+        "pairs": [
+            {"row": pair.row, "other": pair.other, "compared": _compared(pair.compared, block.same)}
+            for pair in block.pairs
+        ],
+    }
+
+
+def _compared(compared: Compared | None, same: float) -> Json | None:
+    """Return a comparison with its words; a bound that is no finite number is null."""
+    if compared is None:
+        return None
+    found = {name: None if isinstance(value, float) and not math.isfinite(value) else value
+             for name, value in _as_object(compared).items()}  # fmt: skip
+    return {**found, "words": verdict_words(compared, same)}
 
 
 def _row(row: GridRow) -> Json:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from itertools import chain
 
-from fsconsole.model.metrics import Metric
 from fsconsole.model.state import RunState
-from fsconsole.results.content import UNITS_NOTE, caption_of, facts, heading, table_of, worded
-from fsconsole.results.grid import DEFAULT_COLUMNS, Grid
+from fsconsole.results.block_tables import (
+    block_title,
+    captions,
+    figures_table,
+    notes_of,
+    options_of,
+    pairs_table,
+    wide_table,
+)
+from fsconsole.results.blocks import AS_PLANNED, GridChoice, blocks_of
+from fsconsole.results.content import UNITS_NOTE, facts, heading, worded
+from fsconsole.results.grid import Grid
 from fsconsole.results.sentences import findings_of
 from fsconsole.results.table import TableValue
 from fsconsole.text import printable
@@ -16,12 +25,21 @@ from fsconsole.text import printable
 _ACTIVE = re.compile(r"([\\`*_\[\]<>|~&#!$@]|:(?=//))")
 
 
-def render_markdown(state: RunState, grid: Grid, *, standing: str, columns: Sequence[Metric] = DEFAULT_COLUMNS) -> str:
-    """Return the whole report; standing is the run's status in words."""
+def render_markdown(state: RunState, grid: Grid, *, standing: str, choice: GridChoice = AS_PLANNED) -> str:
+    """Return the whole report; standing is the run's status in words. Raises what blocks_of() raises."""
+    blocks = blocks_of(state, grid, choice)
     first, *others = heading(state, standing)
     lines = [f"## {escaped(first)}", "", *(part for other in others for part in (escaped(other), ""))]
-    lines += _table(table_of(grid, columns)) if grid.rows else ["The plan has no cells."]
-    lines += ["", *map(escaped, caption_of(grid))]
+    for block in blocks:
+        if block.is_compared or block.columns:
+            table = wide_table(block, grid) if block.is_compared else figures_table(block, grid)
+            lines += [f"### {escaped(block_title(block))}", "", *_table(table), ""]
+        if block.pairs:
+            lines += [f"### {escaped(block.name)}: all pairs", "", *_table(pairs_table(block)), ""]
+    lines += [] if blocks else ["The plan has no cells.", ""]
+    lines += map(escaped, (*captions(blocks, grid), *notes_of(blocks)))
+    options = options_of(blocks)
+    lines += ["", *(f"- {escaped(words)}" for words in options)] if options else []
     if (found := findings_of(state, grid)).heading:
         lines += ["", escaped(found.heading), ""]
         lines += [f"- {escaped(sentence.text)} ({escaped(sentence.figures)})" for sentence in found.sentences]
@@ -32,7 +50,9 @@ def render_markdown(state: RunState, grid: Grid, *, standing: str, columns: Sequ
         said = escaped(f"({warning.place}): {'; '.join(warning.reasons)}. {warning.hint}")
         lines.append(f"- {warning.mark} **{escaped(warning.kind)}** {said}".replace("-  **", "- **"))
     lines += ["", "### Columns", ""]
-    lines += [f"- **{escaped(m.column)}**: {escaped(m.help)}" for m in columns]
+    lines += [
+        f"- **{escaped(m.column)}**: {escaped(m.help)}" for m in dict.fromkeys(chain(*(b.columns for b in blocks)))
+    ]
     lines += ["", *(f"- {escaped(fact)}" for fact in (*facts(state), UNITS_NOTE))]
     return "\n".join(lines) + "\n"
 
@@ -48,7 +68,8 @@ def _table(table: TableValue) -> list[str]:
     for head in table.columns:
         per = head.unit if head.unit.startswith("/") else f" [{head.unit}]" if head.unit else ""
         names.append(escaped(f"{head.name}{per}"))
-    lines = [[*names, *noted], ["---", *["---:"] * len(table.columns), *(["---"] if noted else [])]]
+    rules = ["---:" if column.is_right else "---" for column in table.columns]
+    lines = [[*names, *noted], ["---", *rules, *(["---"] if noted else [])]]
     for row in table.rows:
         cells = row.cells or ("",) * len(table.columns)
         notes = ["; ".join(row.notes)] if noted else []

@@ -12,7 +12,7 @@ from fsconsole.text import cells_of, pad_left, pad_right, shorten_middle, wrap
 LEAST_WIDTH = 40
 """Below this nothing can be printed; a narrower terminal wraps the lines itself."""
 
-_LEAST_NAME = 16
+_LEAST_NAME = 20
 _NAME_LINES = 2
 _ANY_LINES = 100
 _NOTE_LINES = 8
@@ -27,10 +27,14 @@ class Column:
     name: str
     unit: str = ""
     is_right: bool = True
+    is_whole: bool = False
+    """Whether the name stands in one line, however long."""
 
     @property
     def head(self) -> tuple[str, str]:
         """Name and unit; the last word of a long name stands in the second line."""
+        if self.is_whole:
+            return self.name, self.unit
         first, _, last = self.name.rpartition(" ")
         if first and len(self.name) > _LONGEST_HEAD:
             return first, f"{last} {self.unit}".rstrip()
@@ -185,16 +189,17 @@ def lay_out(value: TableValue, width: int, *, is_printed: bool = False) -> Table
     return TableLayout(value, width, name_width, gap, widths, rows, begins)
 
 
-def table_lines(value: TableValue, width: int) -> list[str]:
-    """Return the table in lines of at most width cells (at least LEAST_WIDTH).
+def table_lines(value: TableValue, width: int, *, is_plain: bool = False) -> list[str]:
+    """Return the table in lines of at most width cells (at least LEAST_WIDTH); is_plain: without units and rule.
 
     Columns that don't fit beside each other go into a further block below, under the same names.
     """
     width, widths = max(width, LEAST_WIDTH), value.widths
+    longest = max(map(cells_of, (value.name, *(row.name for row in value.rows))))
     blocks: list[list[int]] = [[]]
     for column in range(len(widths)):
         taken = sum(widths[other] + _GAPS[1] for other in (*blocks[-1], column))
-        if blocks[-1] and taken > width - _LEAST_NAME:
+        if blocks[-1] and taken > width - min(_LEAST_NAME, longest):
             blocks.append([])
         blocks[-1].append(column)
     printed: list[str] = []
@@ -204,7 +209,8 @@ def table_lines(value: TableValue, width: int) -> list[str]:
         layout = lay_out(part, width, is_printed=True)
         rule = "-" * (layout.name_width + sum(layout.widths) + layout.gap * len(block))
         printed += [""] if printed else []
-        printed += [layout.head_line(0, 0).rstrip(), layout.head_line(1, 0).rstrip(), rule]
+        printed.append(layout.head_line(0, 0).rstrip())
+        printed += [] if is_plain else [layout.head_line(1, 0).rstrip(), rule]
         printed += [layout.row_line(line, 0) for line in range(layout.height)]
     return printed
 

@@ -1,15 +1,27 @@
-"""The grid as plain text of fixed width; the table comes last, so that 24 lines still show it."""
+"""The grid as plain text of fixed width; verdicts come last, so that 24 lines still show them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fsconsole.model.metrics import RAW_DEPTHS, Metric
+from fsconsole.model.metrics import RAW_DEPTHS
 from fsconsole.model.state import RunState
+from fsconsole.results.block_tables import (
+    WIDE,
+    block_title,
+    captions,
+    figures_table,
+    notes_of,
+    options_of,
+    pairs_table,
+    verdict_table,
+    verdict_title,
+    wide_table,
+)
+from fsconsole.results.blocks import AS_PLANNED, Block, BlockKind, BlockRow, GridChoice, blocks_of
 from fsconsole.results.content import (
     UNITS_NOTE,
-    caption_of,
     check_words,
     cpu_words,
     crash_words,
@@ -17,11 +29,10 @@ from fsconsole.results.content import (
     hanging,
     heading,
     pilot_words,
-    table_of,
     warning_lines,
     worded,
 )
-from fsconsole.results.grid import DEFAULT_COLUMNS, Grid, pilot_of
+from fsconsole.results.grid import Grid, pilot_of
 from fsconsole.results.sentences import findings_lines, findings_of
 from fsconsole.results.table import LEAST_WIDTH, table_lines
 from fsconsole.text import cells_of, printable, wrap
@@ -42,47 +53,25 @@ def render_text(
     grid: Grid,
     *,
     standing: str,
-    columns: Sequence[Metric] = DEFAULT_COLUMNS,
+    choice: GridChoice = AS_PLANNED,
     page: ReportPage = ReportPage(),
 ) -> str:
-    """Return the report; no line takes more than the page's cells; standing is the run's status in words."""
-    width = max(page.width, LEAST_WIDTH)
+    """Return the report; no line takes more than the page's cells; standing is the run's status in words.
+
+    Raises what blocks_of() raises.
+    """
+    width, blocks = max(page.width, LEAST_WIDTH), blocks_of(state, grid, choice)
     lines = _wrapped((*heading(state, standing), *facts(state)), width)
     warned = ["", "Warnings"] if grid.warnings else []
     for warning in worded(grid):
         warned += warning_lines(warning, width, indent="  ", hint=page.explain)
-    # What comes last is what a terminal still shows: the figures, or, where asked for, what they mean.
+    # What comes last is what a terminal still shows: the verdicts, or, where asked for, what columns mean.
     lines += [] if page.explain else warned
-    if grid.rows:
-        first, *others = caption_of(grid)
-        lines += ["", *table_lines(table_of(grid, columns), width), ""]
-        lines += _wrapped((first, " ".join((*others, UNITS_NOTE))), width)
-    else:
-        lines += ["", "The plan has no cells."]
-    crashes = {row.indexes: f"{row.name}: {words}" for row in grid.rows if (words := crash_words(row))}
-    lines += ["", "Crashes"] if crashes else []
-    for said in crashes.values():
-        lines += hanging("  ", printable(said.replace(": crash:", ":")), width)
+    lines += _tables(blocks, grid, width) if blocks else ["", "The plan has no cells."]
+    crashes = {row.title: words for row in _of_kind(blocks, BlockKind.LIFE) if (words := crash_words(row.row))}
+    lines += _section("Crashes", {name: words.removeprefix("crash: ") for name, words in crashes.items()}, width)
     if page.explain:
-        lines += warned
-        widest = max(cells_of(metric.column) for metric in columns)
-        lines += ["", "Columns"]
-        for metric in columns:
-            lines += hanging(f"  {metric.column:<{widest}}  ", metric.help, width)
-        shares = [f"{row.name}: {words.removeprefix('CPU: ')}" for row in grid.rows if (words := cpu_words(row))]
-        lines += ["", "CPU"] if shares else []
-        for said in shares:
-            lines += hanging("  ", printable(said), width)
-        pilots = {row.name: pilot for row in grid.rows if (pilot := pilot_of(state, row.key, row.cells[0].cell))}
-        depths = ", ".join(map(str, RAW_DEPTHS))
-        lines += ["", *_wrapped((f"Pilots of raw streams, {depths} direct calls at a time",), width)] if pilots else []
-        for name, pilot in pilots.items():
-            lines += hanging("  ", printable(f"{name}: {pilot_words(pilot)}"), width)
-        # A cell with several workloads has a row for each, and one check.
-        checks = {row.indexes: f"{row.name}: {words}" for row in grid.rows if (words := check_words(row))}
-        lines += ["", *_wrapped(("Checks, from an empty and a filled filesystem",), width)] if checks else []
-        for said in checks.values():
-            lines += hanging("  ", printable(said), width)
+        lines += [*warned, *_explained(state, blocks, width)]
     else:
         lines += ["", *_wrapped((_MORE,), width)]
     shown = findings_lines(findings_of(state, grid), width)
@@ -90,5 +79,69 @@ def render_text(
     return "\n".join(lines) + "\n"
 
 
+def _tables(blocks: Sequence[Block], grid: Grid, width: int) -> list[str]:
+    """Return figures, then verdicts of all blocks, with what they are; on wide pages both in one table."""
+    lines: list[str] = []
+    for block in blocks:
+        is_wide = width >= WIDE and block.is_compared
+        if is_wide or block.columns:
+            table = wide_table(block, grid) if is_wide else figures_table(block, grid)
+            lines += ["", *_wrapped((block_title(block),), width), *table_lines(table, width)]
+    lines += ["", *_wrapped((" ".join((*captions(blocks, grid), UNITS_NOTE)),), width)]
+    for block in blocks:
+        if block.is_compared and width < WIDE:
+            lines += ["", *_wrapped((verdict_title(block),), width)]
+            lines += table_lines(verdict_table(block, width), width, is_plain=True)
+        if block.pairs:
+            lines += ["", *_wrapped((f"{verdict_title(block)}: all pairs",), width)]
+            lines += table_lines(pairs_table(block), width, is_plain=True)
+    told = _wrapped((" ".join(notes_of(blocks)),), width) if notes_of(blocks) else []
+    lines += ["", *told] if told else []
+    options = options_of(blocks)
+    return [*lines, *([""] if options else []), *(line for words in options for line in hanging("  ", words, width))]
+
+
+def _explained(state: RunState, blocks: Sequence[Block], width: int) -> list[str]:
+    """Return what columns mean, and details of rows: CPU, pilots of raw streams, costs of checks."""
+    columns = {metric.column: metric.help for block in blocks for metric in block.columns}
+    widest = max(map(cells_of, columns), default=0)
+    lines = ["", "Columns"] if columns else []
+    for name, meaning in columns.items():
+        lines += hanging(f"  {name:<{widest}}  ", meaning, width)
+    is_one = len([block for block in blocks if block.kind is BlockKind.LOAD]) == 1
+    shares = {
+        row.title if is_one else f"{row.title}, {block.name}": words.removeprefix("CPU: ")
+        for block in blocks
+        if block.kind is BlockKind.LOAD
+        for row in block.rows
+        if (words := cpu_words(row.row))
+    }
+    lines += _section("CPU", shares, width)
+    pilots = {
+        row.row.name: pilot_words(pilot)
+        for row in _of_kind(blocks, BlockKind.RAW)
+        if (pilot := pilot_of(state, row.row.key, row.row.cells[0].cell))
+    }
+    depths = ", ".join(map(str, RAW_DEPTHS))
+    lines += _section(f"Pilots of raw streams, {depths} direct calls at a time", pilots, width)
+    checks = {row.title: words for row in _of_kind(blocks, BlockKind.LIFE) if (words := check_words(row.row))}
+    return lines + _section("Checks, from an empty and a filled filesystem", checks, width)
+
+
+def _of_kind(blocks: Sequence[Block], kind: BlockKind) -> list[BlockRow]:
+    return [row for block in blocks if block.kind is kind for row in block.rows]
+
+
+def _section(title: str, told: Mapping[str, str], width: int) -> list[str]:
+    """Return lines about rows under a title; none where nothing is told."""
+    lines = ["", *_wrapped((title,), width)] if told else []
+    for name, words in told.items():
+        lines += hanging("  ", printable(f"{name}: {words}"), width)
+    return lines
+
+
 def _wrapped(sentences: Sequence[str], width: int) -> list[str]:
-    return [part for sentence in sentences for part in wrap(sentence, width)]
+    return [part for sentence in sentences for part in wrap(sentence, width, max_lines=_ANY_LINES)]
+
+
+_ANY_LINES = 100

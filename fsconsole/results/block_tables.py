@@ -1,0 +1,326 @@
+"""Tables of a block: its verdicts, its figures, and both side by side for wide terminals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from fsconsole.model.events import WarningKind
+from fsconsole.model.figures import PublishedRow
+from fsconsole.model.metrics import Metric, Unit
+from fsconsole.model.workload import Layout
+from fsconsole.results.blocks import Block, BlockKind, BlockRow
+from fsconsole.results.changes import change_texts, verdict_legend, verdict_words
+from fsconsole.results.content import (
+    MISSING,
+    ColumnScale,
+    column_head,
+    marks_of,
+    publication_words,
+    scale_for,
+    spread_text,
+    with_verdict,
+)
+from fsconsole.results.grid import Grid
+from fsconsole.results.strip import strip_of, strip_scale
+from fsconsole.results.table import Column, TableRow, TableValue
+from fsconsole.text import cells_of, printable, shorten_middle
+from fsconsole.units import format_bytes_exact
+
+LEAST_NAME = 20
+"""Cells for names; where axes leave less they stand in the names."""
+WIDE = 132
+"""Width from which the other columns stand to the right of the verdict."""
+
+
+def block_title(block: Block) -> str:
+    """Return what a block is about: "small files: create, 4 threads, 3000 files of 8KiB, fsync"."""
+    load = block.load
+    if load is None:
+        about = "mkfs, mount, check, delete" if block.kind is BlockKind.LIFE else "no filesystem"
+        return f"{block.name}: {about}"
+    parts = [load.kind.value]
+    parts += [] if "threads" in block.axes else [f"{load.threads} thread{'' if load.threads == 1 else 's'}"]
+    size = format_bytes_exact(load.file_size_bytes) if load.file_size_bytes and load.creates else ""
+    number = str(load.files) if load.files and load.creates else ""
+    if size and not {"files", "file_size"} & {*block.axes}:
+        parts.append(f"{number} files of {size}".strip())
+    parts += [f"{format_bytes_exact(load.block_size_bytes)} blocks"] if load.reads or load.writes else []
+    parts += [f"{load.directories.files_per_directory} files per directory"] * (
+        load.creates and load.directories.layout is Layout.PER_COUNT
+    )
+    parts += ["direct"] * load.direct + ["cold"] * load.cold + [load.sync_call.value] * load.syncs
+    return printable(f"{load.name}: {', '.join(parts)}")
+
+
+def verdict_title(block: Block) -> str:
+    """Return what a block's verdicts are about: "small files: durable, MB/s"."""
+    unit = _primary_scale(block).unit
+    return printable(f"{block.name}: {block.metric.column}{f', {unit}' if unit else ''}")
+
+
+def captions(blocks: Sequence[Block], grid: Grid) -> tuple[str, ...]:
+    """Return what the figures of these blocks are and how rows are sorted, in sentences."""
+    summaries = [row.row.figure(block.metric) for block in blocks for row in block.rows]
+    counts = sorted({summary.n for summary in summaries if summary is not None})
+    primary = ", ".join(dict.fromkeys(block.metric.column for block in blocks if block.kind is not BlockKind.RAW))
+    said = []
+    if not counts:
+        said.append(f"No row has a figure for {primary} yet.")
+    elif counts == [1]:
+        said.append("One cell per row (n = 1): how far repeats would spread is not known.")
+    else:
+        n = f"n = {counts[0]}" if len(counts) == 1 else "n"
+        said.append(f"Figures are geometric means of {n} rounds (means where too small for ratios);")
+        said[-1] += f" spread: (max - min) / median of {primary}."
+    if counts:
+        chosen = dict.fromkeys(block.sorted_by for block in blocks if block.sorted_by)
+        said.append(f"Sorted by {', '.join(chosen) or primary}{'' if chosen else ', best first'}.")
+    arrays = [row.row.key.array for block in blocks for row in block.rows if row.row.key.array is not None]
+    if any(array.assume_clean for array in arrays):
+        said.append("assume-clean: md was told that the members agree; no resync was done.")
+    if any(row.row.with_redone for block in blocks for row in block.rows):
+        said.append("Figures, but no verdicts, are of rounds that ran again, too.")
+    return (*said, *(publication_words(grid.publication) if grid.publication is not None else ()))
+
+
+def notes_of(blocks: Sequence[Block]) -> tuple[str, ...]:
+    """Return the blocks' notes, the legend of their verdicts, and what labels don't show, in sentences."""
+    found = [row.compared for block in blocks for row in block.rows if row.compared is not None]
+    found += [pair.compared for block in blocks for pair in block.pairs]
+    notes: dict[str, list[str]] = {}
+    for block in blocks:
+        for note in block.notes:
+            notes.setdefault(note, []).append(block.name)
+    compared = [block for block in blocks if block.kind is not BlockKind.RAW]
+    said = [
+        note if len(names) == len(compared) else f"{printable(', '.join(names))}: {note}"
+        for note, names in notes.items()
+    ]
+    return (*verdict_legend(found, blocks[0].same if blocks else 0), *said)
+
+
+def options_of(blocks: Sequence[Block]) -> tuple[str, ...]:
+    """Return the options that labels don't show: "xfs: -m reflink=0; logbsize=256k"."""
+    return tuple(dict.fromkeys(words for block in blocks for words in block.common))
+
+
+# Verdicts.
+
+
+def verdict_table(block: Block, width: int = 80) -> TableValue:
+    """Return a row's figure, its change against the baseline with interval, n, strip and verdict; axes in front."""
+    scale = _primary_scale(block)
+    columns, cells = _verdict_columns(block, scale)
+    axes = tuple(Column(printable(axis)) for axis in block.axes)
+    values = [tuple(map(printable, row.axes)) for row in block.rows]
+    names = [printable(row.name) for row in block.rows]
+    table = _table((*axes, *columns), names, [(*one, *other) for one, other in zip(values, cells, strict=True)], block)
+    if axes and _room(table, width) < 0:
+        table = _table(columns, [printable(row.title) for row in block.rows], cells, block)
+    at = len(table.columns) - _BEHIND_CHANGE
+    against = f"vs {printable(block.baseline)}, 95 %"
+    room = table.widths[at] + max(0, _room(table, width))
+    if cells_of(against) > room:
+        against = f"vs {shorten_middle(printable(block.baseline), room - cells_of('vs , 95 %'))}, 95 %"
+    head = replace(table.columns[at], name=against)
+    return replace(table, columns=(*table.columns[:at], head, *table.columns[at + 1 :]))
+
+
+_BEHIND_CHANGE = 4
+"""Columns from the change to the verdict."""
+
+
+def _room(table: TableValue, width: int) -> int:
+    """Return the cells that are left beside names of LEAST_NAME; negative where there are too few."""
+    wanted = min(LEAST_NAME, max((cells_of(row.name) for row in table.rows), default=0))
+    return width - sum(table.widths) - len(table.columns) - wanted
+
+
+def pairs_table(block: Block) -> TableValue:
+    """Return all pairs of a block, each with its change, interval, n, strip and verdict."""
+    strips = strip_scale(pair.compared for pair in block.pairs)
+    changes = change_texts([pair.compared for pair in block.pairs], block.metric)
+    columns = (Column("against", is_right=False), Column("change, 95 %"), Column("n"), Column(strips.head, is_right=False, is_whole=True),
+               Column("verdict", is_right=False))  # fmt: skip
+    rows = [
+        TableRow(str(number), printable(pair.row), (
+            printable(pair.other), change, str(pair.compared.n), strip_of(pair.compared, strips),
+            verdict_words(pair.compared, block.same),
+        ))
+        for number, (pair, change) in enumerate(zip(block.pairs, changes, strict=True))
+    ]  # fmt: skip
+    return TableValue("variant", columns, tuple(rows))
+
+
+def _verdict_columns(block: Block, scale: ColumnScale) -> tuple[tuple[Column, ...], list[tuple[str, ...]]]:
+    """Return the columns behind the axes, and the cells of each row."""
+    found = [row.compared for row in block.rows if row.compared is not None]
+    strips = strip_scale(found)
+    texts = iter(change_texts(found, block.metric))
+    cells: list[tuple[str, ...]] = []
+    for row in block.rows:
+        change = next(texts) if row.compared is not None else "baseline" if row.is_baseline else MISSING
+        count = row.compared.n if row.compared is not None else len(row.row.readings(block.metric))
+        words = verdict_words(row.compared, block.same) if row.compared is not None else ""
+        if not words and not row.is_baseline:
+            words = "no figure" if row.row.figure(block.metric) is None else "no baseline"
+        strip = strip_of(row.compared, strips).rstrip()
+        cells.append((_figure(row, block.metric, scale), change, str(count), strip, words))
+    columns = (
+        Column(block.metric.column, scale.unit, is_whole=True),
+        Column("vs , 95 %", is_right=False, is_whole=True),
+        Column("n"),
+        Column(strips.head, is_right=False, is_whole=True),
+        Column("verdict", is_right=False),
+    )
+    return columns, cells
+
+
+def _primary_scale(block: Block) -> ColumnScale:
+    values = (row.compared.own if row.compared else row.row.estimate(block.metric) for row in block.rows)
+    return scale_for(block.metric, (value for value in values if value is not None))
+
+
+def _figure(row: BlockRow, metric: Metric, scale: ColumnScale) -> str:
+    """Return a row's figure as it was compared; below what can be resolved its limit."""
+    limit = row.compared.below if row.compared is not None else None
+    if limit is not None and metric.unit in (Unit.SECONDS, Unit.MILLISECONDS):
+        return f"< {_short(limit / scale.factor)}"
+    value = row.compared.own if row.compared is not None else row.row.estimate(metric)
+    return scale.text(value) if value is not None else MISSING
+
+
+def _short(value: float) -> str:
+    return f"{value:.2g}" if value < 100 else f"{value:.0f}"
+
+
+# Figures.
+
+
+def figures_table(block: Block, grid: Grid) -> TableValue:
+    """Return the figures of a block's columns, with spread, n where it differs, and letters of warnings; axes in front.
+
+    Published rows stand under those that they belong to, and at the end where they belong to none.
+    """
+    axes = tuple(Column(printable(axis)) for axis in block.axes)
+    columns, cells, published = _figure_columns(block, grid, block.columns)
+    rows: list[TableRow] = []
+    for row, of_row in zip(block.rows, cells, strict=True):
+        rows.append(_row(row, (*map(printable, row.axes), *of_row), has_figures=_has_figures(row, block)))
+        rows += _published(row, published.pop(row.row.id, ()), len(axes))
+    rows += _published(None, [one for of in published.values() for one in of], len(axes))
+    return TableValue("variant", (*axes, *columns), tuple(rows))
+
+
+def wide_table(block: Block, grid: Grid) -> TableValue:
+    """Return the verdicts of a block with its other columns to their right."""
+    verdicts = verdict_table(block, WIDE)
+    others = tuple(metric for metric in block.columns if metric is not block.metric)
+    columns, cells, published = _figure_columns(block, grid, others)
+    rows: list[TableRow] = []
+    for row, line, of_row in zip(block.rows, verdicts.rows, cells, strict=True):
+        rows.append(replace(line, cells=(*line.cells, *of_row) if line.cells else ()))
+        rows += _published(row, published.pop(row.row.id, ()), len(verdicts.columns))
+    rows += _published(None, [one for of in published.values() for one in of], len(verdicts.columns))
+    return TableValue("variant", (*verdicts.columns, *columns), tuple(rows))
+
+
+_Published = tuple[str, tuple[str, ...], str]
+"""Name, cells and note of a published row."""
+
+
+def _figure_columns(
+    block: Block, grid: Grid, metrics: Sequence[Metric]
+) -> tuple[tuple[Column, ...], list[tuple[str, ...]], dict[str, list[_Published]]]:
+    """Return columns with spread, n and warnings, the cells of each row, and published rows by the row they belong to."""
+    figures = [{metric: row.row.estimate(metric) for metric in metrics} for row in block.rows]
+    of_rows = _published_rows(block, grid, metrics)
+    valued = [*figures, *({metric: one.value(metric) for metric in metrics} for of in of_rows.values() for one in of)]
+    scales = {
+        metric: scale_for(metric, (value for one in valued if (value := one[metric]) is not None)) for metric in metrics
+    }
+    summaries = [row.row.figure(block.metric) for row in block.rows]
+    counts = {summary.n for summary in summaries if summary is not None}
+    marks, of_cells = marks_of(grid), _warned(grid)
+    columns = [column_head(metric.column, scales[metric].unit) for metric in metrics]
+    is_repeated, is_uneven = any(count > 1 for count in counts), len(counts) > 1
+    columns += [Column("spread", "%")] * is_repeated + [Column("n")] * is_uneven + [Column("warn")] * bool(marks)
+    cells = []
+    for row, of, summary in zip(block.rows, figures, summaries, strict=True):
+        texts = [scales[metric].text(value) if (value := of[metric]) is not None else MISSING for metric in metrics]
+        own = [with_verdict(row.row, metric, text) for metric, text in zip(metrics, texts, strict=True)]
+        own += [spread_text(summary.spread_percent if summary is not None else None)] * is_repeated
+        own += [str(summary.n) if summary is not None else MISSING] * is_uneven
+        kinds = {kind for one in row.row.cells for kind in of_cells.get(one.cell, ())}
+        own += ["".join(mark for kind, mark in marks.items() if kind in kinds)] * bool(marks)
+        cells.append(tuple(own))
+    ones = {row.row.id for row in block.rows if len(row.row.printed) == 1}
+    ones = {row.row.id for row in block.rows if len(row.row.printed) == 1}
+    published = {
+        key: [_published_texts(one, scales, len(columns), is_one=key in ones) for one in of]
+        for key, of in of_rows.items()
+    }
+    return tuple(columns), cells, published
+
+
+def _warned(grid: Grid) -> Mapping[int, set[WarningKind]]:
+    found: dict[int, set[WarningKind]] = {}
+    for warning in grid.warnings:
+        for cell in warning.cells:
+            found.setdefault(cell, set()).add(warning.kind)
+    return found
+
+
+def _published_rows(block: Block, grid: Grid, metrics: Sequence[Metric]) -> dict[str, list[PublishedRow]]:
+    """Return published rows with one of these figures, by the id of the row they belong to; those of none by ""."""
+    found: dict[str, list[PublishedRow]] = {}
+    known = {words: row.row.id for row in reversed(block.rows) for words in row.row.printed}
+    for one in grid.publication.rows if grid.publication is not None and block.kind is not BlockKind.RAW else ():
+        if any(one.value(metric) is not None for metric in metrics):
+            found.setdefault(known.get(one.as_printed, ""), []).append(one)
+    return found
+
+
+def _published_texts(
+    row: PublishedRow, scales: Mapping[Metric, ColumnScale], columns: int, *, is_one: bool
+) -> _Published:
+    """Return a published row as texts; where the run's own have n, spread and warnings it has nothing.
+
+    is_one: it stands under a row of that name alone.
+    """
+    name = "published" if is_one else f"published: {row.as_printed}"
+    figures = [
+        scale.text(value) if (value := row.value(metric)) is not None else MISSING for metric, scale in scales.items()
+    ]
+    table = f" ({row.table})" if row.table else ""
+    return printable(f"  {name}{table}"), (*figures, *[""] * (columns - len(figures))), printable(row.note)
+
+
+def _published(row: BlockRow | None, published: Sequence[_Published], blanks: int) -> list[TableRow]:
+    key = row.row.id if row is not None else ""
+    return [
+        TableRow(f"{key} published {number}".strip(), name, (*[""] * blanks, *cells), (note,) if note else (), "weak")
+        for number, (name, cells, note) in enumerate(published)
+    ]
+
+
+def _table(
+    columns: Sequence[Column], names: Sequence[str], cells: Sequence[tuple[str, ...]], block: Block
+) -> TableValue:
+    rows = (
+        replace(_row(row, of, has_figures=_has_figures(row, block)), name=name)
+        for row, name, of in zip(block.rows, names, cells, strict=True)
+    )
+    return TableValue("variant", tuple(columns), tuple(rows))
+
+
+def _has_figures(row: BlockRow, block: Block) -> bool:
+    return any(row.row.figure(metric) is not None for metric in (block.metric, *block.columns))
+
+
+def _row(row: BlockRow, cells: tuple[str, ...], *, has_figures: bool) -> TableRow:
+    """Return a row of a table; one without figures of the block has its notes instead."""
+    notes = tuple(map(printable, row.row.notes)) or (() if has_figures else ("no figures",))
+    tone = "strong" if row.is_baseline else ""
+    return TableRow(row.row.id, printable(row.name), cells if has_figures else (), notes, tone)
