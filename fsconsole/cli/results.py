@@ -42,49 +42,48 @@ class Format(str, Enum):
     MD = "md"
 
 
+Sort = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Sort by a column, an axis (threads, read_ahead, ...), variant, or change. Default: each block by its axes, then "
+        "by the column of its verdicts, best first.",
+    ),
+]
+Baseline = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Compare with a variant (xfs), at equal axis values, or with an axis value (read_ahead=128KiB), with all else "
+        "equal. Default: the plan's.",
+    ),
+]
+AllPairs = Annotated[
+    bool, typer.Option("--all-pairs", help=f"Compare all rows of a block with each other, at most {MOST_PAIRED}.")
+]
+Columns = Annotated[
+    str, typer.Option(metavar="A,B,C", help="Columns to show, each in its block; default: those that fit 80 columns.")
+]
+WithRedone = Annotated[
+    bool, typer.Option("--with-redone", help="Figures of rounds that ran again, too; no verdict uses them.")
+]
+Summary = Annotated[bool, typer.Option("--summary", help="With csv: one line per row of each block, with its verdict.")]
+Beside = Annotated[str, typer.Option("--with", metavar="NAME", help="Add published figures: bull-2008. Not with csv.")]
+
+
 def results(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Name of a run, or a prefix of it.")] = LATEST,
     *,
     output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
-    sort: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Sort by a column, an axis (threads, read_ahead, ...), variant, or change. Default: each block by its "
-            "axes, then by the column of its verdicts, best first.",
-        ),
-    ] = "",
+    sort: Sort = "",
     is_reversed: Annotated[bool, typer.Option("--reverse", help="The other way round.")] = False,
-    baseline: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Compare with a variant (xfs), at equal axis values, or with an axis value (read_ahead=128KiB), with all "
-            "else equal. Default: the plan's.",
-        ),
-    ] = "",
-    all_pairs: Annotated[
-        bool, typer.Option("--all-pairs", help=f"Compare all rows of a block with each other, up to {MOST_PAIRED}.")
-    ] = False,
-    columns: Annotated[
-        str,
-        typer.Option(metavar="A,B,C", help="Columns to show, each in its block; default: those that fit 80 columns."),
-    ] = "",
-    with_redone: Annotated[
-        bool,
-        typer.Option("--with-redone", help="Figures of rounds that ran again, too; no verdict uses them."),
-    ] = False,
-    summary: Annotated[
-        bool, typer.Option("--summary", help="With csv: one line per row of each block, with its verdict.")
-    ] = False,
-    explain: Annotated[
-        bool,
-        typer.Option("--explain", help="With table: explain columns and warnings."),
-    ] = False,
-    beside: Annotated[
-        str,
-        typer.Option("--with", metavar="NAME", help="Add published figures: bull-2008. Not with csv."),
-    ] = "",
+    baseline: Baseline = "",
+    all_pairs: AllPairs = False,
+    columns: Columns = "",
+    with_redone: WithRedone = False,
+    summary: Summary = False,
+    explain: Annotated[bool, typer.Option("--explain", help="With table: explain columns and warnings.")] = False,
+    beside: Beside = "",
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """Print the results of a finished or running run.
@@ -103,7 +102,14 @@ def results(
         raise Misused(what=what, nearest="`--format json` has both; ", command="fsconsole results")
     folder = open_run(runs_dir, run)
     chosen = columns_named(columns) if columns else ()
-    choice = GridChoice(sort, is_reversed, baseline, all_pairs, with_redone, chosen)
+    choice = GridChoice(
+        sort_by=sort,
+        is_reversed=is_reversed,
+        baseline=baseline,
+        all_pairs=all_pairs,
+        with_redone=with_redone,
+        columns=chosen,
+    )
     text = report(
         folder,
         output,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from fsconsole.errors.targets import BadQuantity
-from fsconsole.model.plan import Variant
+from fsconsole.model.plan import Variant, array_words
 from fsconsole.model.workload import Layout, Workload
 from fsconsole.results.figures import RowKey
 from fsconsole.text import printable
@@ -75,15 +75,16 @@ _OURS = frozenset({
 """Words that fsconsole gives to each mkfs: those of base_mkfs in the catalog."""
 
 
-def common_words(variants: Sequence[Variant]) -> tuple[str, ...]:
-    """Return the options that no label shows: "xfs: -m reflink=0; logbsize=256k" for all variants of a filesystem.
+def common_words(keys: Sequence[RowKey]) -> tuple[str, ...]:
+    """Return what no name shows: "array: raid5 64KiB" of all rows, "xfs: -m reflink=0; logbsize=256k" of a filesystem's.
 
     Options that only some of its variants have, and that their labels don't show, follow with the label.
     """
+    arrays = {array_words(key.array, len(key.members)) for key in keys if key.array is not None}
+    lines = [f"array: {words}" for words in arrays] if len(arrays) == 1 else []
     of_filesystem: dict[str, dict[Variant, None]] = {}
-    for variant in variants:
-        of_filesystem.setdefault(variant.filesystem, {})[variant] = None
-    lines: list[str] = []
+    for key in keys:
+        of_filesystem.setdefault(key.variant.filesystem, {})[key.variant] = None
     for filesystem, known in of_filesystem.items():
         words = {variant: _words(variant) for variant in known}
         hidden = {variant: [one for one in of if not _is_shown(one, variant.label)] for variant, of in words.items()}

@@ -134,7 +134,7 @@ def blocks_of(state: RunState, grid: Grid, choice: GridChoice = AS_PLANNED) -> t
     blocks += [_bare(BlockKind.RAW, 0, raw, plan)] if raw else []
     against = _against(plan, blocks, choice)
     by = _column_to_sort_by(blocks, choice)
-    common = common_words([row.key.variant for row in rows if not row.key.variant.is_raw])
+    common = common_words([row.key for row in rows if not row.key.variant.is_raw])
     gate = _gate(state, choice)
     filled = []
     for block in blocks:

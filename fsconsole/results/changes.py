@@ -29,7 +29,9 @@ def verdict_legend(found: Sequence[Compared], limit: float) -> tuple[str, ...]:
         return ()
     same = f"{100 * limit:g} %"
     words = {one.verdict for one in found}
-    said = ["Changes are in per cent of the baseline (3 x: three times), and 95 % intervals hold for all rows of a table together."]
+    said = [
+        "Changes are in per cent of the baseline (3 x: three times), and 95 % intervals hold for all rows of a table together."
+    ]
     if Verdict.SAME in words:
         said.append(f"same: certainly within {same}.")
     if any(one.is_small for one in found):

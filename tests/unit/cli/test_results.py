@@ -14,6 +14,8 @@ from fsconsole.errors import ExitCode
 from fsconsole.errors.runs import UnknownColumn
 from fsconsole.journal.store import list_runs
 from fsconsole.model.events import Outcome, RunFinished
+from fsconsole.model.metrics import Metric
+from fsconsole.results.blocks import GridChoice
 from fsconsole.system.locks import FileLock
 from tests.unit.cli.recorded import CELL_DONE, IN_MKFS, STARTED, WHOLE, make_run, run_command, write
 
@@ -53,14 +55,15 @@ def test_every_format_has_the_figures_and_columns_and_order_are_chosen_by_name(t
     assert document["rows"][0]["figures"]["durable"]["median"] == 410e6
     lines = list(csv.DictReader(io.StringIO(report(folder, Format.CSV))))
     assert lines[0]["durable [B/s]"] == "410000000"
-    (row, _) = csv.DictReader(io.StringIO(report(folder, Format.CSV, summary=True, columns="write")))
+    write_alone = GridChoice(columns=(Metric.WRITE,))
+    row, *_ = csv.DictReader(io.StringIO(report(folder, Format.CSV, summary=True, choice=write_alone)))
     assert (row["write [B/s]"], row["write n"]) == ("812000000", "1")
-    assert "| ext4 data=ordered | 812 |" in report(folder, Format.MD, columns="write")
-    text = report(folder, sort="write", columns="write,drain")
+    assert "| ext4 data=ordered | 812 |" in report(folder, Format.MD, choice=write_alone)
+    text = report(folder, choice=GridChoice(sort_by="write", columns=(Metric.WRITE, Metric.DRAIN)))
     assert "variant            write  drain  warn\n" in text
-    assert "Sorted by write, highest first." in text
+    assert "Sorted by write." in text
     with pytest.raises(UnknownColumn):
-        report(folder, columns="write,drian")
+        report(folder, choice=GridChoice(sort_by="wrote"))
 
 
 def test_runs_are_listed_with_their_standing_in_words(tmp_path: Path) -> None:

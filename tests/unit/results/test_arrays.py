@@ -75,11 +75,13 @@ def test_every_report_tells_of_the_array_and_what_assume_clean_means() -> None:
         render_text(state, grid, standing="done", page=ReportPage(120)),
         render_markdown(state, grid, standing="done"),
     ):
-        assert "raid10 64KiB, assume-clean" in text
+        rows = [line.replace("|", "").split()[:3] for line in text.splitlines()]
+        assert rows.count(["ext4", "data=ordered", "raid10"]) == 2
         assert "no resync was done" in " ".join(text.split())
         told = "Together, an array made in each cell: raid10 64KiB, 4 members, assume-clean; raid5 64KiB"
         assert told in " ".join(text.split())
     synced = run_on(ArraySpec("raid5"))
+    assert "\n  array: raid5, 4 members\n" in render_text(synced, build_grid(synced), standing="")
     assert "no resync" not in render_text(synced, build_grid(synced), standing="")
 
 

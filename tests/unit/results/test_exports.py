@@ -60,12 +60,17 @@ def test_figures_read_back_as_the_same_numbers(factors: list[float]) -> None:
 
 
 def test_the_summary_has_median_n_and_spread_of_each_row() -> None:
-    lines = {line["variant"]: line for line in _summary(build.repeated())}
-    ordered = lines["ext4 data=ordered"]
-    assert float(ordered["durable [B/s]"]) == 410.2e6
-    assert ordered["durable n"] == "3"
+    lines = {(line["block"], line["variant"]): line for line in _summary(build.repeated())}
+    assert list(lines) == [(block, name) for block, *names in (
+        ("large files", "xfs", "ext4 data=ordered"), ("filesystem", "ext4 data=ordered", "xfs"),
+    ) for name in names]  # fmt: skip
+    ordered = lines["large files", "ext4 data=ordered"]
+    assert float(ordered["durable [B/s]"]) == pytest.approx(410.2e6)
+    assert float(ordered["durable median"]) == 410.2e6
+    assert (ordered["durable n"], ordered["mkfs n"], ordered["verdict"]) == ("3", "0", "baseline")
+    assert lines["filesystem", "xfs"]["verdict"] == "same"
     assert float(ordered["durable spread [%]"]) == pytest.approx(4.0)
-    assert (ordered["observer [%]"], ordered["observer n"]) == ("", "0")
+    assert "observer [%]" not in ordered
 
 
 @given(st.text(max_size=40), st.text(max_size=40))
@@ -100,7 +105,7 @@ def _document(state: RunState) -> dict[str, Any]:
 def test_the_document_has_these_keys_also_without_cells() -> None:
     document = _document(build.demo())
     assert set(document) == {
-        "schema", "run", "machine", "targets", "metrics", "sorted_by", "rows", "findings", "cells", "warnings",
+        "schema", "run", "machine", "targets", "metrics", "blocks", "rows", "findings", "cells", "warnings",
         "published",
     }  # fmt: skip
     assert set(document["rows"][0]) == {
@@ -154,11 +159,12 @@ def test_the_table_has_a_head_a_rule_and_a_line_per_row_with_notes_last() -> Non
     table = [line for line in lines if line.startswith("|")]
     assert table[0].startswith(r"| variant | write \[MB/s\] | durable \[MB/s\] |")
     assert table[1].startswith("| --- | ---: |")
-    assert len(table) == 2 + 4
-    assert "| errors 3.120 |" in table[2]
+    assert len(table) == 2 * (2 + 4)
+    assert "| errors 3.120 |" in table[9]
     assert "failed: mkfs: mkfs.xfs failed" in table[4]
     table = [line for line in _markdown(build.demo()).splitlines() if line.startswith("|")]
     assert table[0].endswith("| notes |")
+    table = table[:6]
     assert [line.count(" | ") for line in table] == [table[0].count(" | ")] * len(table)
     assert table[2].endswith("|  |")
     assert table[4].endswith("no room |")
@@ -186,6 +192,6 @@ def test_warnings_and_facts_stand_below_their_headings_between_empty_lines() -> 
     assert "MB = 10^6 bytes" in text
     lines = ["", *_markdown(build.demo()).split("\n")]
     headings = [at for at, line in enumerate(lines) if line.startswith("#")]
-    assert len(headings) == 3
+    assert len(headings) == 5
     assert all(not lines[at - 1] and not lines[at + 1] for at in headings)
     assert "The plan has no cells." in _markdown(build.run([], []))
