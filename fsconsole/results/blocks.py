@@ -16,7 +16,7 @@ from fsconsole.model.statistics import ALPHA, LOOKS
 from fsconsole.model.verdicts import LEAST_ROUNDS, MOST_PAIRED, Compared, compared
 from fsconsole.model.workload import Workload
 from fsconsole.results.axes import aspects_of, common_words, numbered, plain
-from fsconsole.results.columns import belongs, columns_of, primary_of
+from fsconsole.results.columns import belongs, columns_of, figures_in, primary_of
 from fsconsole.results.compare import alpha_of
 from fsconsole.results.figures import row_names
 from fsconsole.results.grid import Grid, GridRow, highest_first
@@ -137,10 +137,20 @@ def blocks_of(state: RunState, grid: Grid, choice: GridChoice = AS_PLANNED) -> t
     common = common_words([row.key for row in rows if not row.key.variant.is_raw])
     gate = _gate(state, choice)
     filled = []
+    anywhere = {metric for row in rows for metric, _ in row.figures}
     for block in blocks:
         is_raw = block.kind is BlockKind.RAW
-        rows = [row.row for row in block.rows]
-        columns = columns_of(block.load, rows, grid.publication, choice.columns, is_raw=is_raw)
+        own = [row.row for row in block.rows]
+        columns = columns_of(block.load, own, grid.publication, is_raw=is_raw)
+        if choice.columns:
+            present = figures_in(block.load, own, is_raw=is_raw)
+            # A column of which the run has no figure is shown without any.
+            columns = tuple(
+                metric
+                for metric in choice.columns
+                if metric in present
+                or (metric not in anywhere and belongs(metric, block.load, own[0].key.workloads, is_raw=is_raw))
+            )
         whole = replace(block, columns=columns, common=() if is_raw else common)
         whole = whole if is_raw else _compared(whole, plan, against.of(block), choice, gate)
         filled.append(_sorted(whole, choice, by))

@@ -76,18 +76,15 @@ def columns_of(
     load: Workload | None,
     rows: Sequence[GridRow],
     publication: Publication | None,
-    chosen: Sequence[Metric],
     *,
     is_raw: bool = False,
 ) -> tuple[Metric, ...]:
-    """Return a block's columns: of the chosen ones its own, else those that are shown unasked, as far as rows have them."""
+    """Return the columns that a block shows unasked, as far as rows have them."""
     present = figures_in(load, rows, is_raw=is_raw)
-    if chosen:
-        return tuple(metric for metric in chosen if metric in present)
     if publication is not None and not is_raw:
-        own = (Metric.WRITE, Metric.DURABLE, Metric.READ, Metric.CPU)
-        wanted = dict.fromkeys((*own, *publication.metrics))
-        return tuple(metric for metric in wanted if metric in present)
+        own = (metric for metric in (Metric.WRITE, Metric.DURABLE, Metric.READ, Metric.CPU) if metric in present)
+        wanted = (metric for metric in publication.metrics if belongs(metric, load, rows[0].key.workloads))
+        return tuple(dict.fromkeys((*own, *wanted)))
     if is_raw:
         return tuple(metric for metric in _OF_RAW if metric in present and metric not in PILOTS)
     left_out = set() if load is None or load.kind in _COUNTED else set(_CALLS)
