@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from fsconsole.model.plan import Order
+from dataclasses import replace
+
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import Order, Variant
 from fsconsole.model.verdicts import Verdict
+from fsconsole.results.blocks import BlockKind, blocks_of
+from fsconsole.results.grid import build_grid
+from fsconsole.text import GIB
 from tests.bench import drift
 from tests.unit.house.source import CHECKOUT
 from tests.unit.plan.examples import build
+from tests.unit.results.build import FIGURES, cell, done, run
 
 
 def test_figures_of_the_page_are_those_of_the_simulation() -> None:
@@ -40,3 +47,30 @@ def test_drift_tells_equal_variants_apart_as_listed_and_not_in_rounds() -> None:
             words = [one.verdict for one in drift.verdicts(order, seed)]
             told = [{-1: Verdict.SLOWER, 1: Verdict.FASTER}.get(sign) for sign in drift.signs(order, seed)]
             assert [word if word in (Verdict.SLOWER, Verdict.FASTER) else None for word in words] == told
+
+
+def test_a_run_with_injected_drift_has_no_verdicts_as_listed_and_no_wrong_ones_in_rounds() -> None:
+    notes, words = {}, {}
+    for order in drift.ORDERS:
+        cells = [
+            cell(index, Variant(drift.VARIANTS[variant], "ext4", mount_words=(f"commit={variant + 5}",)), repeat=repeat)
+            for index, (variant, repeat) in enumerate(drift.places(order, drift.SHOWN))
+        ]
+        rates = drift.measured(order, drift.SHOWN)
+        states = [
+            done(
+                index,
+                factors={Metric.DURABLE: rates[variant][repeat].value / FIGURES[Metric.DURABLE]},
+                more={Metric.WRITTEN: 64 * GIB},
+            )
+            for index, (variant, repeat) in enumerate(drift.places(order, drift.SHOWN))
+        ]
+        state = run(cells, states)
+        plan = replace(state.request.plan, order=order, baseline=drift.VARIANTS[0])
+        state = replace(state, request=replace(state.request, plan=plan))
+        block = next(one for one in blocks_of(state, build_grid(state)) if one.kind is BlockKind.LOAD)
+        notes[order] = " ".join(block.notes)
+        words[order] = {row.compared.verdict for row in block.rows if row.compared is not None}
+    assert notes[Order.AS_LISTED].startswith("No verdicts:")
+    assert words[Order.AS_LISTED] == set()
+    assert words[Order.ROUNDS] == {Verdict.SAME, Verdict.UNDECIDED}
