@@ -107,16 +107,21 @@ _AFTER = {
 
 
 class _Draft:
-    """A state while a batch is applied: changed cells are kept aside, and the tuple is rebuilt once."""
+    """A state while a batch is applied: changed cells and their steps are kept aside, and the tuples are rebuilt once."""
 
     def __init__(self, state: RunState) -> None:
         self._run = state
         self._cells: dict[int, CellState] = {}
+        self._steps: dict[int, dict[int, StepState]] = {}
+        """Of cells by index, then by number, in the order in which they began."""
 
     def state(self) -> RunState:
-        if not self._cells:
+        if not self._cells and not self._steps:
             return self._run
         cells = list(self._run.cells)
+        for index, steps in self._steps.items():
+            cell = self._cells.get(index, cells[index])
+            self._cells[index] = replace(cell, steps=tuple(steps.values()))
         for index, cell in self._cells.items():
             cells[index] = cell
         return replace(self._run, cells=tuple(cells))
@@ -187,11 +192,9 @@ class _Draft:
         if cell is None or seen.attempt != cell.attempt:
             return
         match seen:
-            case StepStarted():
-                others = (step for step in cell.steps if step.number != seen.step)
-                cell = replace(cell, steps=(*others, StepState(seen.step, seen.kind, seen.title, monotonic_ns)))
-            case CommandFinished() | StepFinished():
-                cell = replace(cell, steps=_with_step(cell.steps, seen))
+            case StepStarted() | CommandFinished() | StepFinished():
+                self._note_in_step(cell, seen, monotonic_ns)
+                return
             case FeatureSeen():
                 cell = replace(cell, features=(*cell.features, seen))
             case SettingSeen(path=path, value=value) if (path, value) not in cell.settings:
@@ -204,17 +207,34 @@ class _Draft:
                 return
         self._cells[cell.index] = cell
 
+    def _note_in_step(
+        self, cell: CellState, seen: StepStarted | CommandFinished | StepFinished, monotonic_ns: int
+    ) -> None:
+        steps = self._steps.get(cell.index)
+        if steps is None:
+            steps = self._steps[cell.index] = {step.number: step for step in cell.steps}
+        if isinstance(seen, StepStarted):
+            steps.pop(seen.step, None)
+            steps[seen.step] = StepState(seen.step, seen.kind, seen.title, monotonic_ns)
+        elif (step := steps.get(seen.step)) is not None and isinstance(seen, CommandFinished):
+            steps[seen.step] = replace(step, commands=(*step.commands, seen))
+        elif step is not None:
+            names = ("outcome", "elapsed_s", "reason", "verdict", "measurements")
+            steps[seen.step] = replace(step, **{name: getattr(seen, name) for name in names})
+
     def _cell_boundary(self, boundary: CellStarted | CellFinished) -> None:
         cell = self._cell(boundary.cell)
         if cell is None or boundary.attempt < cell.attempt:
             return
         if isinstance(boundary, CellStarted):
             # Nothing of an earlier attempt stays.
+            self._steps.pop(cell.index, None)
             self._cells[cell.index] = CellState(cell.index, CellStatus.RUNNING, boundary.attempt)
             self._run = replace(self._run, current_cell=cell.index)
             return
         if boundary.attempt != cell.attempt:
             # One that never began (skipped, unavailable) has an end all the same.
+            self._steps.pop(cell.index, None)
             cell = CellState(cell.index, attempt=boundary.attempt)
         status = CellStatus(boundary.outcome.value)
         self._cells[cell.index] = replace(cell, status=status, reason=boundary.reason)
@@ -248,31 +268,6 @@ class _Draft:
                 hint=boundary.hint,
                 exit_code=boundary.exit_code,
             )
-
-
-def _with_step(steps: tuple[StepState, ...], seen: CommandFinished | StepFinished) -> tuple[StepState, ...]:
-    """Return the steps with what was seen in one of them, mostly the last; as they are where there is no such step."""
-    for place in range(len(steps) - 1, -1, -1):
-        step = steps[place]
-        if step.number != seen.step:
-            continue
-        if isinstance(seen, CommandFinished):
-            step = replace(step, commands=(*step.commands, seen))
-        else:
-            step = StepState(
-                number=step.number,
-                kind=step.kind,
-                title=step.title,
-                started_monotonic_ns=step.started_monotonic_ns,
-                outcome=seen.outcome,
-                elapsed_s=seen.elapsed_s,
-                reason=seen.reason,
-                verdict=seen.verdict,
-                commands=step.commands,
-                measurements=seen.measurements,
-            )
-        return (*steps[:place], step, *steps[place + 1 :])
-    return steps
 
 
 def note_setting(
