@@ -13,6 +13,7 @@ from fsconsole.journal.events import Batch, Cursor, JournalEntry
 from fsconsole.journal.fold import fold
 from fsconsole.model.events import LookTaken, RoundRepeated, WarningKind
 from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import RAW, Variant
 from fsconsole.model.rounds import due_look, is_look_possible, round_to_repeat
 from fsconsole.model.state import CellState, CellStatus, RunState
 from fsconsole.results.figures import cells_in_words
@@ -27,14 +28,19 @@ APART = (0.5, 2.0) * 6
 
 
 def a_run(
-    rounds: int, *, of_xfs: Sequence[float] = ALIKE, noisy: Metric = Metric.DURABLE, warned: int = -1
+    rounds: int,
+    *,
+    of_ext4: float = 1.0,
+    of_xfs: Sequence[float] = ALIKE,
+    noisy: Metric = Metric.DURABLE,
+    warned: int = -1,
 ) -> RunState:
-    """Twelve planned rounds, of which so many are over; a figure of xfs is its baseline's times this in each round."""
+    """Twelve planned rounds, of which so many are over; one figure of each is so many times the usual."""
     cells = [build.cell(n, (build.EXT4, build.XFS)[n % 2], repeat=n // 2 + 1) for n in range(24)]
     states = []
     for n in range(24):
         foreign = (build.warning(n, WarningKind.FOREIGN_IO, "disturbed"),) * (n == warned)
-        factors, written = {noisy: of_xfs[n // 2] if n % 2 else 1.0}, {Metric.WRITTEN: float(GIB)}
+        factors, written = {noisy: of_xfs[n // 2] if n % 2 else of_ext4}, {Metric.WRITTEN: float(GIB)}
         done = build.done(n, factors=factors, more=written, warnings=foreign)
         states.append(done if n < 2 * rounds else CellState(n))
     state = build.run(cells, states)
@@ -63,6 +69,14 @@ def test_a_look_waits_for_rounds_that_both_rows_finished_and_not_for_a_row_that_
     for status, is_decided in ((CellStatus.FAILED, False), (CellStatus.UNAVAILABLE, True)):
         cells = tuple(replace(c, status=status, steps=()) if c.index % 2 else c for c in state.cells)
         assert look_at(replace(state, cells=cells), 1).decided is is_decided, status
+    of_raw = tuple(changed(c, variant=Variant("raw", RAW)) if c.index % 2 else c for c in state.request.plan.cells)
+    plan = changed(state.request.plan, cells=of_raw)
+    assert look_at(replace(state, request=changed(state.request, plan=plan)), 1).decided, "a raw row is not compared"
+
+
+def test_figures_below_what_can_be_resolved_are_not_waited_for() -> None:
+    instant = a_run(5, of_xfs=[factor / 1000 for factor in APART], noisy=Metric.CHECK, of_ext4=0.001)
+    assert look_at(instant, 1).decided
 
 
 def test_looks_are_due_after_rounds_5_8_and_12_and_only_once_their_cells_are_over() -> None:
@@ -87,6 +101,7 @@ def test_a_look_that_decides_skips_all_open_cells_at_once_and_says_so_in_one_lin
     assert plain_lines(before, state) == ("    decided after round 5: 14 cells skipped",)
     assert (due_look(state), round_to_repeat(state)) == (0, None)
     undecided = a_run(5, of_xfs=APART)
+    assert looked(undecided).cells == undecided.cells
     assert plain_lines(undecided, looked(undecided)) == ("    not all decided after round 5",)
 
 
