@@ -18,6 +18,7 @@ from fsconsole.model.verdicts import MOST_PAIRED
 from fsconsole.text import printable
 
 if TYPE_CHECKING:
+    from fsconsole.client.runs import Look
     from fsconsole.journal.folder import RunFolder
     from fsconsole.model.state import RunState
     from fsconsole.results.blocks import GridChoice
@@ -101,6 +102,7 @@ def results(
         what = "A table for programs holds a run's own figures only: --with does not go with csv."
         raise Misused(what=what, nearest="`--format json` has both; ", command="fsconsole results")
     folder = open_run(runs_dir, run)
+    seen = look(folder)
     chosen = columns_named(columns) if columns else ()
     choice = GridChoice(
         sort_by=sort,
@@ -118,12 +120,12 @@ def results(
         explain=explain,
         width=terminal_width(),
         beside=beside,
+        seen=seen,
     )
     sys.stdout.write(text)
     sys.stdout.flush()
-    state = look(folder).state
-    if has_requirements(state):
-        raise typer.Exit(ending_code(state))
+    if has_requirements(seen.state):
+        raise typer.Exit(ending_code(seen.state))
 
 
 def ending_code(state: RunState) -> int:
@@ -153,8 +155,9 @@ def report(
     explain: bool = False,
     width: int = 80,
     beside: str = "",
+    seen: Look | None = None,
 ) -> str:
-    """Return a run's figures; beside names a shipped publication.
+    """Return a run's figures; beside names a shipped publication, seen is the run where it was read already.
 
     Raises what blocks_of() and the journal's reader raise.
     """
@@ -167,7 +170,7 @@ def report(
     from fsconsole.results.markdown import render_markdown
     from fsconsole.results.text import ReportPage, render_text
 
-    choice, seen = choice or GridChoice(), look(folder)
+    choice, seen = choice or GridChoice(), seen or look(folder)
     publication = find_publication(beside) if beside else None
     grid = build_grid(seen.state, publication=publication, with_redone=choice.with_redone)
     if output is Format.JSON:
