@@ -75,6 +75,7 @@ COMMANDS = (
     ("results", "fsconsole.cli.results", "Print the results of a finished or running run."),
     ("export", "fsconsole.cli.archive", "Pack a run into one file, also while it is running."),
     ("import", "fsconsole.cli.archive", "Add a run of another machine from such a file."),
+    ("compare", "fsconsole.cli.compare", "Compare runs with each other and with published tables."),
     ("doctor", "fsconsole.cli.doctor", "Check requirements and suggest fixes."),
 )
 """Name, module and one line of help (64 characters at most), in the order of help.

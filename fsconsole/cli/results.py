@@ -69,7 +69,9 @@ WithRedone = Annotated[
     bool, typer.Option("--with-redone", help="Figures of rounds that ran again, too; no verdict uses them.")
 ]
 Summary = Annotated[bool, typer.Option("--summary", help="With csv: one line per row of each block, with its verdict.")]
-Beside = Annotated[str, typer.Option("--with", metavar="NAME", help="Add published figures: bull-2008. Not with csv.")]
+Beside = Annotated[
+    str, typer.Option("--with", metavar="NAME", help="Add a published table: bull-2008-patched. Not with csv.")
+]
 
 
 def results(

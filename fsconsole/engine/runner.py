@@ -59,6 +59,7 @@ from fsconsole.plan.keys import MACHINE_WIDE
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.plan.sizing import Room, is_open, pilot_of, pilot_steps, settle, with_titles
 from fsconsole.plan.steps import MOUNT_POINT
+from fsconsole.preflight.machine import tool_facts
 from fsconsole.preflight.prepare import require_apart, target_specs
 from fsconsole.system.files import boot_id, cpu_count, kernel_release, memory_bytes
 from fsconsole.system.kmsg import KernelLog
@@ -216,7 +217,8 @@ def _acquire(
     attempt = len(state.started) + 1
     paths = tuple(target.path for target in state.request.targets)
     memory = (("memory_bytes", str(memory_bytes())), *_page_reporting())
-    facts = (("cpus", str(cpu_count())), *memory, *facts_in_force(paths))
+    facts: tuple[tuple[str, str], ...] = (("cpus", str(cpu_count())), *memory, *facts_in_force(paths))
+    facts += tool_facts(RealExecutor(), state.request.plan)
     started = events.RunStarted(attempt, __version__, boot_id(), kernel_release(), os.uname().nodename, facts)
     journal.record(started, durable=True)
     requests = Requests(end_programs)

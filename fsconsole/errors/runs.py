@@ -142,6 +142,21 @@ class RequirementsUndecided(FsconsoleError, exit_code=ExitCode.REQUIREMENTS_UNDE
     advice = "`fsconsole results {run}` shows why: mostly too few rounds, too few operations, or a bound on the other side of its limit."
 
 
+class RunsDiffer(FsconsoleError, exit_code=ExitCode.USAGE):
+    """Runs that differ in what --vary does not name; vary is all that it would have to name."""
+
+    said: str
+    vary: str
+    sentence = "These runs differ in {said}."
+    advice = "Is that what you compare? Then add --vary {vary}; all that differs is shown above the figures."
+
+
+class NothingToCompare(FsconsoleError, exit_code=ExitCode.USAGE):
+    why: str
+    sentence = "There is nothing to compare: {why}."
+    advice = "`fsconsole compare --help` says what can be compared; `fsconsole compare --list` lists published tables."
+
+
 class RunMissing(FsconsoleError, exit_code=ExitCode.RUN_MISSING):
     run: str
     runs_dir: str

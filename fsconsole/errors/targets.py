@@ -20,6 +20,13 @@ class PlanMissing(FsconsoleError, exit_code=ExitCode.PLAN_MISSING):
     advice = "Give a path, or the name of a shipped plan: `fsconsole plan --list`."
 
 
+class PublicationMissing(FsconsoleError, exit_code=ExitCode.USAGE):
+    name: str
+    nearest: str
+    sentence = "There is no published table '{name}'."
+    advice = "Did you mean {nearest}? `fsconsole compare --list` lists all."
+
+
 class PlanUnwritable(FsconsoleError):
     path: str
     why: str

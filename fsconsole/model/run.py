@@ -6,6 +6,9 @@ from fsconsole.model.device import SHARED, Fingerprint, Hazard, Identity
 from fsconsole.model.plan import Plan
 from fsconsole.model.wire import Wire
 
+TOOL_FACT = "tool "
+"""Begins the names of a run's facts that are versions of programs: "tool mkfs.ext4"."""
+
 
 class Target(Wire, frozen=True):
     """A device that the operator has agreed to have wiped: who it is, and exactly what was shown on it."""

@@ -11,7 +11,7 @@ import msgspec
 import tomli
 
 from fsconsole.catalog.tables import nearest_words
-from fsconsole.errors.targets import PlanMissing
+from fsconsole.errors.targets import PublicationMissing
 from fsconsole.model.figures import Measurement, Publication, PublishedFigure, PublishedRow
 from fsconsole.model.metrics import Metric, Unit
 from fsconsole.model.wire import Wire
@@ -84,19 +84,24 @@ def list_publications() -> tuple[Path, ...]:
 def find_publication(name: str) -> Publication:
     """Return the shipped publication of that name, or one table of it: "bull-2008", "bull-2008-patched".
 
-    Raises PlanMissing with the nearest names, and as read_publication().
+    Raises PublicationMissing with the nearest names, and as read_publication().
     """
-    known: list[str] = []
+    known = {publication.name: publication for publication in all_publications()}
+    if name not in known:
+        raise PublicationMissing(name, nearest_words(name, known))
+    return known[name]
+
+
+def all_publications() -> tuple[Publication, ...]:
+    """Return the shipped publications, and each table by itself of those that have several. Raises as read_publication()."""
+    found: list[Publication] = []
     for path in list_publications():
         whole = read_publication(path)
-        tables = dict.fromkeys(row.table for row in whole.rows if row.table)
-        names = {whole.name: whole.rows} | {
-            f"{whole.name}-{table}": tuple(row for row in whole.rows if row.table == table) for table in tables
-        }
-        if name in names:
-            return replace(whole, name=name, rows=names[name])
-        known += names
-    raise PlanMissing(name, f"no publication of that name is shipped ({nearest_words(name, known)})")
+        found.append(whole)
+        for table in dict.fromkeys(row.table for row in whole.rows if row.table):
+            rows = tuple(row for row in whole.rows if row.table == table)
+            found.append(replace(whole, name=f"{whole.name}-{table}", rows=rows))
+    return tuple(found)
 
 
 def read_publication(path: Path) -> Publication:

@@ -18,6 +18,7 @@ from fsconsole.errors.targets import DeviceRefused
 from fsconsole.model.answers import LevelAnswer
 from fsconsole.model.command import Command, CommandResult, Executor
 from fsconsole.model.plan import Plan
+from fsconsole.model.run import TOOL_FACT
 from fsconsole.plan.arrays import ABOUT_LEVELS, ARRAY_NAME, ARRAY_PATH, LEVELS, Lacking
 from fsconsole.system import block, files
 from fsconsole.system.files import read_text_or
@@ -269,6 +270,13 @@ def look_for_tool(executor: Executor, name: str) -> Tool:
     # -V is what mkfs tools, mount and unshare all take; none of them opens a device for it.
     said = executor.run(Command((path, "--version" if name == "bwrap" else "-V"), timeout_s=_TRIAL_S))
     return Tool(name, package_of(name), path, parse_version(said.out + said.err))
+
+
+def tool_facts(executor: Executor, plan: Plan) -> tuple[tuple[str, str], ...]:
+    """Return the version of each mkfs of a plan as a fact of its run; that of its package's other tools is the same."""
+    names = {argv[0] for cell in plan.cells if not cell.unavailable for step in cell.steps for argv in step.commands}
+    tools = (look_for_tool(executor, name) for name in sorted(names) if name.startswith("mkfs"))
+    return tuple((f"{TOOL_FACT}{tool.name}", tool.version) for tool in tools if tool.version)
 
 
 def filesystem_support(executor: Executor, filesystem: Filesystem) -> FilesystemSupport:

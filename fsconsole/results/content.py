@@ -483,3 +483,43 @@ def with_verdict(row: GridRow, metric: Metric, text: str) -> str:
 def spread_text(percent: float | None) -> str:
     """Return a spread as a cell has it."""
     return MISSING if percent is None else fixed(min(percent, 9999.0), 1)
+
+
+# Published tables as printed, also in columns that no metric means.
+
+
+def publication_table(rows: Sequence[PublishedRow]) -> TableValue:
+    """Return published rows in their own words and columns, those of metrics first."""
+    metrics = [metric for metric in Metric if any(row.value(metric) is not None for row in rows)]
+    several = len({row.table for row in rows}) > 1
+    heads: list[Column] = []
+    columns: list[list[str]] = []
+    for metric in metrics:
+        values = [row.value(metric) for row in rows]
+        scale = scale_for(metric, (value for value in values if value is not None))
+        heads.append(column_head(metric.column, scale.unit))
+        columns.append([scale.text(value) if value is not None else MISSING for value in values])
+    for column, unit in dict.fromkeys((one.column, one.unit) for row in rows for one in row.others):
+        values = [row.other(column) for row in rows]
+        scale = own_scale(unit, (value for value in values if value is not None))
+        heads.append(Column(printable(column), scale.unit))
+        columns.append([scale.text(value) if value is not None else MISSING for value in values])
+    shown = (
+        TableRow(
+            f"published {number}",
+            printable(f"{row.as_printed} ({row.table})" if several else row.as_printed),
+            tuple(column[number] for column in columns),
+            (printable(row.note),) if row.note else (),
+        )
+        for number, row in enumerate(rows)
+    )
+    return TableValue("row", tuple(heads), tuple(shown))
+
+
+def own_scale(unit: str, values: Iterable[float]) -> ColumnScale:
+    """Return the scale of a published column of its own: digits as printed, points in line."""
+    return ColumnScale(printable(unit), 1.0, max((_printed_decimals(value) for value in values), default=0))
+
+
+def _printed_decimals(value: float) -> int:
+    return len(f"{value:.6f}".rstrip("0").partition(".")[2])

@@ -49,11 +49,11 @@ def cells_csv(state: RunState, grid: Grid, columns: Sequence[Metric] = tuple(Met
             guarded(figures.reason),
             guarded(figures.verdict),
             _warned(grid, {figures.cell}),
-            *(_number(figures.value(metric)) for metric in columns),
+            *(number(figures.value(metric)) for metric in columns),
         ]
         for figures, row in sorted(entries, key=lambda entry: entry[0].cell)
     ]
-    return _written([*head, *map(_head, columns)], lines)
+    return written([*head, *map(_head, columns)], lines)
 
 
 def summary_csv(state: RunState, grid: Grid, choice: GridChoice = AS_PLANNED) -> str:
@@ -83,12 +83,12 @@ def summary_csv(state: RunState, grid: Grid, choice: GridChoice = AS_PLANNED) ->
             for metric in columns:
                 known = row.figure(metric) if metric in present else None
                 fields += (
-                    [_number(row.estimate(metric)), _number(known.median), str(known.n), _number(known.spread_percent)]
+                    [number(row.estimate(metric)), number(known.median), str(known.n), number(known.spread_percent)]
                     if known is not None
                     else ["", "", "0", ""]
                 )
             lines.append(fields)
-    return _written(head, lines)
+    return written(head, lines)
 
 
 _VERDICT_HEAD = (
@@ -117,7 +117,7 @@ def _verdict_fields(block: Block, row: BlockRow) -> list[str]:
         baseline,
         block.metric.column,
         found.scale.value,
-        *map(_number, figures),
+        *map(number, figures),
         str(found.n),
         verdict,
         more,
@@ -173,14 +173,15 @@ def guarded(text: str) -> str:
     return f"'{text}" if text.lstrip().startswith(_FORMULA_STARTS) else text
 
 
-def _number(value: float | None) -> str:
+def number(value: float | None) -> str:
     """Return a figure in full, so that it reads back as the same number; empty where there is none."""
     if value is None:
         return ""
     return repr(int(value)) if float(value).is_integer() and abs(value) < 2**53 else repr(float(value))
 
 
-def _written(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+def written(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """Return a document of these lines."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(head)

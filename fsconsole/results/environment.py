@@ -9,6 +9,7 @@ from enum import Enum
 from fsconsole.model.device import Identity
 from fsconsole.model.plan import Variant
 from fsconsole.model.rounds import FREE_PAGE_REPORTING
+from fsconsole.model.run import TOOL_FACT
 from fsconsole.model.state import RunState
 from fsconsole.model.wire import to_plain
 from fsconsole.model.workload import Workload
@@ -16,8 +17,6 @@ from fsconsole.results.content import fact_words, in_cells, instant
 from fsconsole.text import printable
 from fsconsole.units import format_bytes, format_bytes_exact
 
-TOOL = "tool "
-"""Begins the names of a run's facts that are versions of programs."""
 _ALIKE = 0.02
 """Share of RAM: what a kernel keeps for itself differs from version to version."""
 _SEEDS = frozenset({"name", "seed", "thread_counts", "of", "size", "sizing"})
@@ -48,21 +47,24 @@ class Difference:
 
     @property
     def is_known(self) -> bool:
-        """False where the runs that have it agree: an older run did not record it, or lacks the workload or variant."""
+        """False where the runs that have it agree: others did not record it."""
         return len(set(filter(None, self.values))) > 1
 
 
 Facts = dict[tuple[Varied | None, str], str]
+_VERSIONS = (Varied.TOOLS, "versions of mkfs")
+"""Always told where a run knows none: then nobody can say that they are the same."""
 
 
 def differences(states: Sequence[RunState]) -> tuple[Difference, ...]:
     """Return in what runs differ, in the order of Varied, what is no obstacle last."""
     every = [_facts(state, states[0]) for state in states]
     found = []
-    for kind, name in dict.fromkeys(key for facts in every for key in facts):
-        values = tuple(printable(facts.get((kind, name), "")) for facts in every)
-        if len(set(values)) > 1:
-            found.append(Difference(kind, printable(name), values))
+    for key in every[0]:
+        # What a run hasn't at all, a workload or a variant, is no difference: its rows are left out.
+        values = tuple(printable(facts[key]) for facts in every if key in facts)
+        if len(values) == len(every) and (len(set(values)) > 1 or (key == _VERSIONS and "" in values)):
+            found.append(Difference(key[0], printable(key[1]), values))
     order = list(Varied)
     return tuple(sorted(found, key=lambda one: order.index(one.kind) if one.kind else len(order)))
 
@@ -84,9 +86,12 @@ def _facts(state: RunState, first: RunState) -> Facts:
             words, value = fact_words(fact, in_force.get(f"{fact} {target.path}", ""))
             found[Varied.SETTINGS, f"{words} of {place}"] = value
     arrays = dict.fromkeys(cell.array for cell in plan.cells if cell.array is not None)
-    found[Varied.DEVICE, "array"] = "; ".join(_fields_words(array) for array in arrays)
+    found[Varied.DEVICE, "array"] = "; ".join(_fields_words(array) for array in arrays) or "none"
     found[Varied.TOOLS, "fsconsole"] = _joined((request.version, *(started.version for started in state.started)))
-    found |= {(Varied.TOOLS, name.removeprefix(TOOL)): known[name] for name in known if name.startswith(TOOL)}
+    tools: Facts = {
+        (Varied.TOOLS, name.removeprefix(TOOL_FACT)): known[name] for name in known if name.startswith(TOOL_FACT)
+    }
+    found |= {_VERSIONS: "recorded" if tools else "", **tools}
     limits = known | in_cells(state)
     for fact in ("dirty_limit", "dirty_background_limit"):
         found[Varied.SETTINGS, fact_words(fact, "")[0]] = limits.get(fact, "")
@@ -160,7 +165,7 @@ def _workload_facts(state: RunState) -> Facts:
                 field = load.sizing.chooses.value
                 words = f"{field.removesuffix('_bytes').replace('_', ' ')} of {place}, by its pilot"
                 found.setdefault((None, words), {})[_value_words(field, getattr(load, field))] = None
-    return {key: _joined(values) for key, values in found.items()}
+    return {key: ", ".join(value or "none" for value in values) for key, values in found.items()}
 
 
 def _fields_words(record: object) -> str:
@@ -171,9 +176,9 @@ def _fields_words(record: object) -> str:
 
 
 def _value_words(name: str, value: object) -> str:
-    """Return a field of a record in words; empty for nothing, and for "no"."""
+    """Return a field of a record in words; empty for nothing."""
     if isinstance(value, bool):
-        return "yes" if value else ""
+        return "yes" if value else "no"
     if isinstance(value, int) and name.endswith("_bytes"):
         return format_bytes_exact(value) if value else ""
     if isinstance(value, dict):

@@ -16,7 +16,7 @@ from fsconsole.results.block_tables import (
     wide_table,
 )
 from fsconsole.results.blocks import AS_PLANNED, GridChoice, blocks_of
-from fsconsole.results.content import UNITS_NOTE, facts, heading, worded
+from fsconsole.results.content import UNITS_NOTE, facts, heading, publication_table, worded
 from fsconsole.results.grid import Grid
 from fsconsole.results.sentences import findings_of
 from fsconsole.results.table import TableValue
@@ -33,10 +33,12 @@ def render_markdown(state: RunState, grid: Grid, *, standing: str, choice: GridC
     for block in blocks:
         if block.is_compared or block.columns:
             table = wide_table(block, grid) if block.is_compared else figures_table(block, grid)
-            lines += [f"### {escaped(block_title(block))}", "", *_table(table), ""]
+            lines += [f"### {escaped(block_title(block))}", "", *pipe_table(table), ""]
         if block.pairs:
-            lines += [f"### {escaped(block.name)}: all pairs", "", *_table(pairs_table(block)), ""]
+            lines += [f"### {escaped(block.name)}: all pairs", "", *pipe_table(pairs_table(block)), ""]
     lines += [] if blocks else ["The plan has no cells.", ""]
+    if (of := grid.publication) is not None and of.own_columns:
+        lines += [f"### {escaped(of.title)}", "", *pipe_table(publication_table(of.rows)), ""]
     lines += map(escaped, (*captions(blocks, grid), *notes_of(blocks)))
     options = options_of(blocks)
     lines += ["", *(f"- {escaped(words)}" for words in options)] if options else []
@@ -62,7 +64,8 @@ def escaped(text: str) -> str:
     return _ACTIVE.sub(r"\\\1", printable(text))
 
 
-def _table(table: TableValue) -> list[str]:
+def pipe_table(table: TableValue) -> list[str]:
+    """Return the lines of a table."""
     noted = ["notes"] if any(row.notes for row in table.rows) else []
     names = [table.name]
     for head in table.columns:

@@ -29,6 +29,7 @@ from fsconsole.results.content import (
     hanging,
     heading,
     pilot_words,
+    publication_table,
     warning_lines,
     worded,
 )
@@ -88,6 +89,9 @@ def _tables(blocks: Sequence[Block], grid: Grid, width: int) -> list[str]:
             table = wide_table(block, grid) if is_wide else figures_table(block, grid)
             lines += ["", *_wrapped((block_title(block),), width), *table_lines(table, width)]
     lines += ["", *_wrapped((" ".join((*captions(blocks, grid), UNITS_NOTE)),), width)]
+    if (of := grid.publication) is not None and of.own_columns:
+        title = f"Published, in columns of its own too: {of.title}"
+        lines += ["", *_wrapped((printable(title),), width), *table_lines(publication_table(of.rows), width)]
     for block in blocks:
         if block.is_compared and width < WIDE:
             lines += ["", *_wrapped((verdict_title(block),), width)]

@@ -17,7 +17,7 @@ from tests.unit.cli.recorded import Terminal, run_command
 @pytest.mark.parametrize(
     ("words", "sentence", "hint"),
     [
-        (("plna",), "There is no command 'plna'", "Did you mean plan, cleanup\\? `fsconsole --help`"),
+        (("plna",), "There is no command 'plna'", "Did you mean plan, compare\\? `fsconsole --help`"),
         (("scratch", "lst"), "There is no command 'lst'", "Did you mean list, .*`fsconsole scratch --help`"),
         (("",), "There is no command ''", "Did you mean .*`fsconsole --help`"),
         (("\x1b[31m\n",), r"There is no command '\\x1b\[31m\\n'", "Did you mean .*`fsconsole --help`"),

@@ -29,8 +29,10 @@ from fsconsole.preflight.machine import (
     parse_aliases,
     parse_filesystems,
     parse_version,
+    tool_facts,
 )
 from fsconsole.system.run import RealExecutor
+from tests.unit.results import build
 
 DATA = Path(__file__).parents[2] / "data"
 FSCONSOLE = Path(sys.executable).with_name("fsconsole")
@@ -201,3 +203,10 @@ def test_doctor_says_what_arrays_lack_and_that_no_other_run_needs_it():
         assert (found.status, found.prevents_runs) == (Status.LIMITED, False)
         assert words in found.found
         assert "[[array]]" in found.remedy
+
+
+def test_the_facts_of_a_run_have_the_version_of_each_mkfs_once() -> None:
+    plan = build.request([build.cell(0), build.cell(1)]).plan
+    ((name, version),) = tool_facts(RealExecutor(), plan)
+    assert name == "tool mkfs.ext4"
+    assert version[0].isdigit()

@@ -1,0 +1,147 @@
+"""`fsconsole compare`: runs, and published tables, side by side."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fsconsole.cli.app import RunsDir
+from fsconsole.cli.results import Format, terminal_width
+from fsconsole.errors import Misused
+from fsconsole.model import DEFAULT_RUNS_DIR
+from fsconsole.text import printable, wrap
+
+if TYPE_CHECKING:
+    from fsconsole.model.figures import Publication
+    from fsconsole.model.state import RunState
+    from fsconsole.results.environment import Varied
+
+_COMMAND = "fsconsole compare"
+EPILOG = (
+    "Examples: `fsconsole compare 20261120 20261121 --vary kernel`; three runs on each side: "
+    "`fsconsole compare A1,A2,A3 B1,B2,B3 --vary kernel`; against a published table: "
+    "`fsconsole compare latest bull-2008-patched`."
+)
+"""Below the help of the command."""
+
+
+def compare(
+    sides: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="RUN...", help="Runs, or prefixes, or published tables; RUN,RUN,RUN is one side."),
+    ] = None,
+    *,
+    vary: Annotated[
+        str,
+        typer.Option(
+            metavar="A,B", help="What may differ: host, kernel, device, tools, settings, workload, variant, plan."
+        ),
+    ] = "",
+    columns: Annotated[str, typer.Option(metavar="A,B,C", help="Columns to show beside the primary one.")] = "",
+    output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
+    list_published: Annotated[bool, typer.Option("--list", help="List the published tables and exit.")] = False,
+    runs_dir: RunsDir = DEFAULT_RUNS_DIR,
+) -> None:
+    """Compare runs with the first one: what differs between them, then each row's change in per cent.
+
+    Runs that differ in kernel, host, device, tools, settings or workload are refused unless --vary names that. Runs
+    that share all that --vary names become one side, and scatter between runs decides; else each run is a side, and its
+    rounds decide. Published tables are shown beside, never ranked.
+    """
+    if list_published:
+        sys.stdout.write(_published_list())
+        return
+    if not sides:
+        raise Misused(what="Name at least two runs.", nearest="`fsconsole runs` lists them. ", command=_COMMAND)
+    varied, seen = _varied(vary), set[str]()
+    given = [_part(word, runs_dir, seen) for word in sides]
+    sys.stdout.write(comparison(given, output, vary=varied, columns=columns, width=terminal_width()))
+    sys.stdout.flush()
+
+
+def comparison(
+    given: Sequence[Sequence[RunState] | Publication],
+    output: Format = Format.TABLE,
+    *,
+    vary: Sequence[Varied] = (),
+    columns: str = "",
+    width: int = 80,
+) -> str:
+    """Return the comparison of sides. Raises RunsDiffer, NothingToCompare, UnknownColumn."""
+    from fsconsole.results.grid import columns_named
+    from fsconsole.results.sides import compare_sides, sides_of
+    from fsconsole.results.sides_export import sides_csv, sides_json
+    from fsconsole.results.sides_text import sides_markdown, sides_text
+
+    chosen = columns_named(columns) if columns else ()
+    found = compare_sides(sides_of(given, vary), vary, chosen)
+    if output is Format.JSON:
+        return sides_json(found)
+    if output is Format.CSV:
+        return sides_csv(found)
+    return sides_markdown(found) if output is Format.MD else sides_text(found, width)
+
+
+def _part(word: str, runs_dir: str, seen: set[str]) -> Sequence[RunState] | Publication:
+    """Return the runs of a side, or the published table of that name; seen are the folders of all sides so far.
+
+    Raises RunMissing, PublicationMissing, Misused.
+    """
+    from fsconsole.client.runs import look
+    from fsconsole.errors.runs import RunMissing
+    from fsconsole.journal.store import open_run
+    from fsconsole.plan.publications import all_publications, find_publication
+
+    published = {publication.name: publication for publication in all_publications()}
+    if word in published:
+        return published[word]
+    runs = []
+    for name in filter(None, word.split(",")):
+        try:
+            folder = open_run(runs_dir, name)
+        except RunMissing:
+            if name in published:
+                what = f"'{name}' is a published table, which is a side by itself."
+                raise Misused(what=what, nearest="", command=_COMMAND) from None
+            if any(name.partition("-")[0] == known.partition("-")[0] for known in published):
+                find_publication(name)
+            raise
+        if folder.path in seen:
+            raise Misused(what=f"Run {printable(folder.name)} is given twice.", nearest="", command=_COMMAND)
+        seen.add(folder.path)
+        runs.append(look(folder).state)
+    if not runs:
+        raise Misused(what=f"'{word}' names no run.", nearest="", command=_COMMAND)
+    return runs
+
+
+def _varied(text: str) -> tuple[Varied, ...]:
+    """Return what --vary names. Raises Misused."""
+    from difflib import get_close_matches
+
+    from fsconsole.results.environment import Varied
+
+    known = {kind.value.rstrip("s"): kind for kind in Varied}
+    names = [name.strip().casefold().rstrip("s") for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in known:
+            values = [kind.value for kind in Varied]
+            near = ", ".join(get_close_matches(name, values, n=1, cutoff=0.0))
+            what = f"--vary takes {', '.join(values)}, not '{printable(name)}'."
+            raise Misused(what=what, nearest=f"Did you mean {near}? ", command=_COMMAND)
+    return tuple(known[name] for name in dict.fromkeys(names))
+
+
+def _published_list() -> str:
+    """Return the published tables with title, source and date, at 80 columns."""
+    from fsconsole.plan.publications import all_publications
+
+    lines = []
+    for of in all_publications():
+        lines.append(f"{of.name} ({len(of.rows)} rows)")
+        if len(dict.fromkeys(row.table for row in of.rows)) > 1 or not of.rows[0].table:
+            lines += [f"    {part}" for part in wrap(f"{of.title}. {of.source}, {of.date}.", 76)]
+    return "\n".join(lines) + "\n"

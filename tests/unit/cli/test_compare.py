@@ -1,0 +1,65 @@
+"""`fsconsole compare` on the command line."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fsconsole.errors import ExitCode
+from tests.unit.cli.recorded import STARTED, WHOLE, make_run, run_command, write
+
+
+def test_two_runs_are_compared_and_a_difference_is_refused_with_the_option_to_give(tmp_path: Path) -> None:
+    write(make_run(tmp_path, "r1"), WHOLE)
+    write(make_run(tmp_path, "r2"), (replace(STARTED, kernel="6.19.0"), *WHOLE[1:]))
+    runs = ("--runs", str(tmp_path))
+    refused = run_command("compare", "r1", "r2", *runs)
+    assert (refused.returncode, refused.stdout) == (ExitCode.USAGE, "")
+    sentence, hint = refused.stderr.splitlines()
+    assert sentence == "fsconsole: These runs differ in kernel (A 6.18.0; B 6.19.0)."
+    assert "--vary kernel;" in hint
+    done = run_command("compare", "r1", "r2", "--vary", "kernel", *runs)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "varied: kernel (A 6.18.0; B 6.19.0)" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    beside = run_command("compare", "r1", "lowe-2009", *runs)
+    assert beside.returncode == 0
+    assert "create rand" in beside.stdout
+
+
+def test_published_tables_are_listed_with_source_and_date_at_80_columns() -> None:
+    done = run_command("compare", "--list")
+    assert done.returncode == 0
+    names = ("bull-2008-patched", "bull-2008-unpatched", "chinner-2012", "lowe-2009", "peiffer-2005-before")
+    assert all(f"\n{name} (" in f"\n{done.stdout}" for name in names)
+    assert all(date in done.stdout for date in ("2008-05", "2009-07-31", "2005-04-11", "2012"))
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence", "hint"),
+    [
+        ((), "Name at least two runs", "fsconsole runs"),
+        (("r1", "r1"), "Run r1 is given twice", "compare --help"),
+        (("r1",), "There is nothing to compare: all runs are on one side", "compare --help"),
+        (("r1", "bull-2009"), "There is no published table 'bull-2009'", "Did you mean bull-2008"),
+        (("r1", "r1,lowe-2009"), "Run r1 is given twice", "compare --help"),
+        (("lowe-2009,r1", "r1"), "'lowe-2009' is a published table, which is a side by itself", "compare --help"),
+        (("r1", "r9"), "There is no run 'r9'", "fsconsole runs"),
+        (("r1", ","), "',' names no run", "compare --help"),
+        (("r1", "r2", "--vary", "kernl"), "--vary takes host, kernel, .*, not 'kernl'", "Did you mean kernel"),
+        (("r1", "lowe-2009", "--columns", "durabel"), "There is no column 'durabel'", "Did you mean durable"),
+    ],
+)
+def test_what_can_t_be_compared_is_told_in_one_sentence_and_one_hint(
+    tmp_path: Path, words: tuple[str, ...], sentence: str, hint: str
+) -> None:
+    write(make_run(tmp_path, "r1"), WHOLE)
+    done = run_command("compare", *words, "--runs", str(tmp_path))
+    said, advice = done.stderr.splitlines()
+    assert (done.returncode, done.stdout) == (ExitCode.RUN_MISSING if "r9" in words else ExitCode.USAGE, "")
+    assert re.match(f"fsconsole: {sentence}", said), said
+    assert hint in advice
