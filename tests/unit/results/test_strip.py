@@ -13,11 +13,17 @@ from fsconsole.results.strip import CELLS, StripScale, strip_of, strip_scale
 
 MIDDLE = CELLS // 2
 FIGURES = st.one_of(st.floats(0.9, 1.1), st.floats(1e-3, 1e6), st.sampled_from([0.0, -1.0]))
+PAIRS = st.lists(st.tuples(FIGURES, FIGURES), min_size=2, max_size=8)
+NEAR, EXACT = st.sampled_from([0.97, 0.995, 0.999, 1.001, 1.005, 1.03]), st.floats(0.9999, 1.0001)
+
+
+def scaled(of: tuple[float, list[float]]) -> list[tuple[float, float]]:
+    return [(of[0] * each, 1.0) for each in of[1]]
 
 
 @pytest.mark.parametrize("factor", [None, 0, 2, 100])
 @given(
-    pairs=st.lists(st.tuples(FIGURES, FIGURES), min_size=2, max_size=8),
+    pairs=st.one_of(PAIRS, st.tuples(NEAR, st.lists(EXACT, min_size=3, max_size=5)).map(scaled)),
     metric=st.sampled_from([Metric.DURABLE, Metric.CHECK, Metric.CPU]),
     resolution=st.sampled_from([0.0, 1e-3, 1.0]),
 )
