@@ -346,7 +346,9 @@ def cells_in_words(state: RunState) -> str:
     counted = {status: sum(cell.status is status for cell in state.cells) for status in CellStatus}
     words = ", ".join(f"{number} {cell_word(status)}" for status, number in counted.items() if number)
     total = f"{len(state.cells)} cell{'s' if len(state.cells) != 1 else ''}"
-    early = next((f"; {look.words}" for look in state.looks if look.decided), "")
+    early = next(
+        (f"; {look.words}" for look in state.looks if look.decided and look.round < state.request.plan.repeats), ""
+    )
     return f"{total}: {words}{early}" if words else total
 
 

@@ -179,11 +179,8 @@ def _cell_lines(previous: RunState | None, state: RunState, *, shorten: bool) ->
         yield f"    round {again.repeat} runs again, {len(again.cells)} cells more: {again.reason}"
     for look in state.looks[len(previous.looks) if previous is not None else 0 :]:
         skipped = sum(cell.reason == look.words for cell in state.cells)
-        yield (
-            f"    {look.words}: {skipped} cells skipped"
-            if look.decided
-            else f"    not all decided after round {look.round}"
-        )
+        all_or_not = "all" if look.decided else "not all"
+        yield f"    {all_or_not} {look.words}" + (f": {skipped} cells skipped" if skipped else "")
     told = {look.words for look in state.looks}
     for index, cell in enumerate(state.cells):
         if cell.status is CellStatus.SKIPPED and cell.reason in told:

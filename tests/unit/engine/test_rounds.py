@@ -98,7 +98,7 @@ def test_a_look_that_decides_skips_all_open_cells_at_once_and_says_so_in_one_lin
     assert {cell.status for cell in state.cells[:10]} == {CellStatus.DONE}
     assert cells_in_words(state) == "24 cells: 10 done, 14 skipped; decided after round 5"
     assert [row.notes for row in build_grid(state).rows] == [(), ()]
-    assert plain_lines(before, state) == ("    decided after round 5: 14 cells skipped",)
+    assert plain_lines(before, state) == ("    all decided after round 5: 14 cells skipped",)
     assert (due_look(state), round_to_repeat(state)) == (0, None)
     undecided = a_run(5, of_xfs=APART)
     assert looked(undecided).cells == undecided.cells
