@@ -127,7 +127,8 @@ def show(file: str, devices: list[str], runs: str, *, as_json: bool, every: bool
     if devices:
         found = prepare(file, devices, executor=RealExecutor(), runs_dir=runs, run_id=make_run_id())
     plan = found.plan if found else expand_only(file, run_id=make_run_id())
-    power = power_of(plan, last_spread(runs))
+    # Whoever asks for one cell has seen it: journals of other runs take time to read.
+    power = None if cell else power_of(plan, last_spread(runs))
     reports, consent = (found.reports, found.consent) if found else ((), "")
     if as_json:
         seen = found.seen if found else ()
