@@ -245,9 +245,10 @@ def rank(values: list[int], percent: float) -> int:
 
 
 def times(prefix: str, timed: Timed) -> dict[str, Figure]:
-    """Return mean, percentiles and maximum in ms, each with its upper bound."""
+    """Return the number of calls, and mean, percentiles and maximum in ms, each with its upper bound."""
     inner, outer = timed.inner_ns, timed.outer_ns
-    found = {f"{prefix}_mean": Figure(sum(inner) / len(inner) / 1e6, sum(outer) / len(outer) / 1e6)}
+    found = {f"{prefix}_count": Figure(len(inner))}
+    found |= {f"{prefix}_mean": Figure(sum(inner) / len(inner) / 1e6, sum(outer) / len(outer) / 1e6)}
     for percent in (50, 95, 99):
         found[f"{prefix}_p{percent}"] = Figure(rank(inner, percent) / 1e6, rank(outer, percent) / 1e6)
     found[f"{prefix}_max"] = Figure(max(inner) / 1e6, max(outer) / 1e6)
