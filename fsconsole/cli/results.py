@@ -141,7 +141,7 @@ def ending_code(state: RunState) -> int:
         return state.exit_code
     if not has_requirements(state):
         return 0
-    error = ending_of(requirements_of(state, build_grid(state)), state.request.run_id)
+    error = ending_of(requirements_of(state, build_grid(state)))
     if error is None:
         return 0
     complain(str(error), error.hint)

@@ -129,17 +129,15 @@ class TooManyPairs(FsconsoleError, exit_code=ExitCode.USAGE):
 class RequirementsMissed(FsconsoleError, exit_code=ExitCode.REQUIREMENTS_MISSED):
     """No row of a run meets all that its plan requires; each misses a limit."""
 
-    run: str
     sentence = "No row meets the plan's requirements: each misses one."
-    advice = "`fsconsole results {run}` shows each row's bound beside the limit."
+    advice = "`fsconsole results` shows each row's bound beside the limit."
 
 
 class RequirementsUndecided(FsconsoleError, exit_code=ExitCode.REQUIREMENTS_UNDECIDED):
     """No row of a run certainly meets all that its plan requires, and at least one may."""
 
-    run: str
     sentence = "No row certainly meets the plan's requirements, but not every row misses them."
-    advice = "`fsconsole results {run}` shows why: mostly too few rounds, too few operations, or a bound on the other side of its limit."
+    advice = "`fsconsole results` shows why: too few rounds, too few calls, or bounds on both sides of a limit. Set more repeats."
 
 
 class RunsDiffer(FsconsoleError, exit_code=ExitCode.USAGE):

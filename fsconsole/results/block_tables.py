@@ -8,6 +8,7 @@ from dataclasses import replace
 from fsconsole.model.events import WarningKind
 from fsconsole.model.figures import PublishedRow
 from fsconsole.model.metrics import Metric, Unit
+from fsconsole.model.state import RunState
 from fsconsole.model.workload import Layout
 from fsconsole.results.blocks import Block, BlockKind, BlockRow
 from fsconsole.results.changes import change_texts, verdict_legend, verdict_words
@@ -22,6 +23,7 @@ from fsconsole.results.content import (
     with_verdict,
 )
 from fsconsole.results.grid import Grid
+from fsconsole.results.requirements import limit_sentences, requirements_of, run_sentence
 from fsconsole.results.strip import strip_of, strip_scale
 from fsconsole.results.table import Column, TableRow, TableValue
 from fsconsole.text import cells_of, printable, shorten_middle
@@ -98,6 +100,16 @@ def notes_of(blocks: Sequence[Block]) -> tuple[str, ...]:
         for note, names in notes.items()
     ]
     return (*verdict_legend(found, blocks[0].same if blocks else 0), *said)
+
+
+def required_of(state: RunState, grid: Grid, blocks: Sequence[Block]) -> tuple[str, ...]:
+    """Return which rows of these blocks meet what the plan requires, a sentence for each limit, and what it comes to."""
+    loads = [block for block in blocks if block.kind is BlockKind.LOAD]
+    said = []
+    for block in loads:
+        lead = f"{printable(block.name)}: " if len(loads) > 1 else ""
+        said += [f"{lead}{words}" for words in limit_sentences([(row.title, row.required) for row in block.rows])]
+    return (*said, run_sentence(requirements_of(state, grid))) if said else ()
 
 
 def options_of(blocks: Sequence[Block]) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from fsconsole.results.columns import belongs, columns_of, figures_in, primary_o
 from fsconsole.results.compare import alpha_of
 from fsconsole.results.figures import row_names
 from fsconsole.results.grid import Grid, GridRow, highest_first
+from fsconsole.results.requirements import Judged, requirements_of
 
 BY_NAME, BY_CHANGE = "variant", "change"
 """Names to sort by beside columns and axes."""
@@ -66,6 +67,8 @@ class BlockRow:
     is_control: bool = False
     compared: Compared | None = None
     """None for baselines, rows without one, and as long as there are no verdicts."""
+    required: tuple[Judged, ...] = ()
+    """Limits that the plan sets for its load, with the row's answers."""
 
     @property
     def title(self) -> str:
@@ -136,6 +139,7 @@ def blocks_of(state: RunState, grid: Grid, choice: GridChoice = AS_PLANNED) -> t
     by = _column_to_sort_by(blocks, choice)
     common = common_words([row.key for row in rows if not row.key.variant.is_raw])
     gate = _gate(state, choice)
+    required = requirements_of(state, grid).rows
     filled = []
     anywhere = {metric for row in rows for metric, _ in row.figures}
     for block in blocks:
@@ -153,6 +157,9 @@ def blocks_of(state: RunState, grid: Grid, choice: GridChoice = AS_PLANNED) -> t
             )
         whole = replace(block, columns=columns, common=() if is_raw else common)
         whole = whole if is_raw else _compared(whole, plan, against.of(block), choice, gate)
+        if required and block.kind is BlockKind.LOAD:
+            limited = (replace(row, required=required.get(row.row.id, ())) for row in whole.rows)
+            whole = replace(whole, rows=tuple(limited))
         filled.append(_sorted(whole, choice, by))
     return tuple(filled)
 

@@ -14,6 +14,7 @@ from fsconsole.results.blocks import AS_PLANNED, Block, BlockKind, BlockRow, Gri
 from fsconsole.results.changes import verdict_words
 from fsconsole.results.columns import figures_in
 from fsconsole.results.grid import Grid, GridRow
+from fsconsole.results.requirements import row_sentences
 from fsconsole.text import printable
 
 _FORMULA_STARTS = ("=", "+", "-", "@")
@@ -68,7 +69,18 @@ def summary_csv(state: RunState, grid: Grid, choice: GridChoice = AS_PLANNED) ->
         figures_in(block.load, [row.row for row in block.rows], is_raw=block.kind is BlockKind.RAW) for block in blocks
     ]
     columns = choice.columns or tuple(metric for metric in Metric if any(metric in of for of in owned))
-    head = ["run", "block", *_KEY_HEAD, "axes", "cells", "check verdict", "warnings", "notes", *_VERDICT_HEAD]
+    head = [
+        "run",
+        "block",
+        *_KEY_HEAD,
+        "axes",
+        "cells",
+        "check verdict",
+        "warnings",
+        "notes",
+        *_VERDICT_HEAD,
+        "requirements",
+    ]
     for metric in columns:
         head += [_head(metric), f"{metric.column} median", f"{metric.column} n", f"{metric.column} spread [%]"]
     lines = []
@@ -80,6 +92,7 @@ def summary_csv(state: RunState, grid: Grid, choice: GridChoice = AS_PLANNED) ->
             fields.append(str(sum(cell.counts for cell in row.cells)))
             fields += [guarded(row.verdict), _warned(grid, set(row.indexes)), guarded("; ".join(row.notes))]
             fields += _verdict_fields(block, one)
+            fields.append(guarded("; ".join(row_sentences(one.required))))
             for metric in columns:
                 known = row.figure(metric) if metric in present else None
                 fields += (

@@ -14,6 +14,7 @@ from fsconsole.results.blocks import AS_PLANNED, Block, GridChoice, blocks_of
 from fsconsole.results.changes import verdict_words
 from fsconsole.results.figures import check_costs
 from fsconsole.results.grid import Grid, GridRow
+from fsconsole.results.requirements import Judged, requirements_of
 from fsconsole.results.sentences import findings_of
 
 SCHEMA = 2
@@ -28,10 +29,10 @@ Json = dict[str, object]
 def render_json(state: RunState, grid: Grid, *, standing: str, choice: GridChoice = AS_PLANNED) -> str:
     """Return the document, in ASCII: control characters of labels are escaped, and come back when it is read.
 
-    Keys: schema, run, machine, targets, metrics, blocks, rows, findings, cells, warnings, published. Cells are numbered from 0,
+    Keys: schema, run, machine, targets, metrics, blocks, rows, requirements, findings, cells, warnings, published. Cells are numbered from 0,
     as in the journal. All figures are in base units, named with each. Raises what blocks_of() raises.
     """
-    replaced = replaced_cells(state)
+    replaced, required = replaced_cells(state), requirements_of(state, grid)
     document = {
         "schema": SCHEMA,
         "run": _run(state, standing),
@@ -40,6 +41,7 @@ def render_json(state: RunState, grid: Grid, *, standing: str, choice: GridChoic
         "metrics": {d.value: {"column": d.column, "unit": d.unit.value, "help": d.help} for d in Metric},
         "blocks": [_block(block) for block in blocks_of(state, grid, choice)],
         "rows": [_row(row) for row in grid.rows],
+        "requirements": {"answer": required.answer, "met_by": list(required.meeting)} if required.answer else None,
         "findings": to_plain(findings_of(state, grid)),
         "cells": [_cell(state, cell, replaced) for cell in state.cells],
         "warnings": [to_plain(warning) for warning in grid.warnings],
@@ -102,6 +104,7 @@ def _block(block: Block) -> Json:
                     if (figure := row.row.estimate(metric)) is not None
                 },
                 "compared": _compared(row.compared, block.same),
+                "requirements": [_required(one) for one in row.required],
             }
             for row in block.rows
         ],
@@ -119,6 +122,18 @@ def _compared(compared: Compared | None, same: float) -> Json | None:
     found = {name: None if isinstance(value, float) and not math.isfinite(value) else value
              for name, value in _as_object(compared).items()}  # fmt: skip
     return {**found, "words": verdict_words(compared, same)}
+
+
+def _required(judged: Judged) -> Json:
+    """Return a limit with a row's answer, and its one-sided 95 % bounds in the column's base unit."""
+    return {
+        **_as_object(judged.requirement),
+        "answer": judged.answer.value,
+        "n": judged.n,
+        "low": judged.low,
+        "high": judged.high,
+        "words": judged.words,
+    }
 
 
 def _row(row: GridRow) -> Json:

@@ -13,6 +13,7 @@ from fsconsole.results.block_tables import (
     notes_of,
     options_of,
     pairs_table,
+    required_of,
     wide_table,
 )
 from fsconsole.results.blocks import AS_PLANNED, GridChoice, blocks_of
@@ -42,6 +43,8 @@ def render_markdown(state: RunState, grid: Grid, *, standing: str, choice: GridC
     lines += map(escaped, (*captions(blocks, grid), *notes_of(blocks)))
     options = options_of(blocks)
     lines += ["", *(f"- {escaped(words)}" for words in options)] if options else []
+    required = required_of(state, grid, blocks)
+    lines += ["", "### Requirements", "", *(f"- {escaped(said)}" for said in required)] if required else []
     if (found := findings_of(state, grid)).heading:
         lines += ["", escaped(found.heading), ""]
         lines += [f"- {escaped(sentence.text)} ({escaped(sentence.figures)})" for sentence in found.sentences]

@@ -185,10 +185,10 @@ def _amount(unit: Unit, value: float) -> str:
 # In words.
 
 
-def block_sentences(titled: Sequence[tuple[str, Sequence[Judged]]]) -> tuple[str, ...]:
+def limit_sentences(titled: Sequence[tuple[str, Sequence[Judged]]]) -> tuple[str, ...]:
     """Return a sentence for each requirement of one load: which rows meet it, with their bounds. All printable.
 
-    "fsync p99 <= 10ms: met by xfs (at most 7.94 ms); missed by ext4 (at least 12.1 ms); undecided: btrfs (8.1 ms to 12 ms)."
+    "fsync p99 <= 10ms: met by xfs (at most 7.94 ms); missed by ext4 (at least 12.1 ms); undecided for btrfs (8.1 ms to 12 ms)."
     """
     by_words: dict[str, dict[Answer, list[str]]] = {}
     for title, judged in titled:
@@ -201,7 +201,7 @@ def block_sentences(titled: Sequence[tuple[str, Sequence[Judged]]]) -> tuple[str
     return tuple(said)
 
 
-_LEADS = {Answer.YES: "met by", Answer.NO: "missed by", Answer.UNDECIDED: "undecided:"}
+_LEADS = {Answer.YES: "met by", Answer.NO: "missed by", Answer.UNDECIDED: "undecided for"}
 
 
 def row_sentences(judged: Sequence[Judged]) -> tuple[str, ...]:
@@ -222,8 +222,8 @@ def run_sentence(found: RunRequirements) -> str:
     )
 
 
-def ending_of(found: RunRequirements, run: str) -> FsconsoleError | None:
+def ending_of(found: RunRequirements) -> FsconsoleError | None:
     """Return the error, with its exit code, that a run's end is; None where a row meets everything, or nothing is required."""
     if found.answer is Answer.NO:
-        return RequirementsMissed(run=run)
-    return RequirementsUndecided(run=run) if found.answer is Answer.UNDECIDED else None
+        return RequirementsMissed()
+    return RequirementsUndecided() if found.answer is Answer.UNDECIDED else None

@@ -15,6 +15,7 @@ from fsconsole.results.block_tables import (
     notes_of,
     options_of,
     pairs_table,
+    required_of,
     verdict_table,
     verdict_title,
     wide_table,
@@ -69,6 +70,10 @@ def render_text(
     # What comes last is what a terminal still shows: the verdicts, or, where asked for, what columns mean.
     lines += [] if page.explain else warned
     lines += _tables(blocks, grid, width) if blocks else ["", "The plan has no cells."]
+    required = required_of(state, grid, blocks)
+    lines += ["", "Requirements"] if required else []
+    for said in required:
+        lines += hanging("  ", said, width)
     crashes = {row.title: words for row in _of_kind(blocks, BlockKind.LIFE) if (words := crash_words(row.row))}
     lines += _section("Crashes", {name: words.removeprefix("crash: ") for name, words in crashes.items()}, width)
     if page.explain:

@@ -105,7 +105,7 @@ def _document(state: RunState) -> dict[str, Any]:
 def test_the_document_has_these_keys_also_without_cells() -> None:
     document = _document(build.demo())
     assert set(document) == {
-        "schema", "run", "machine", "targets", "metrics", "blocks", "rows", "findings", "cells", "warnings",
+        "schema", "run", "machine", "targets", "metrics", "blocks", "rows", "requirements", "findings", "cells", "warnings",
         "published",
     }  # fmt: skip
     assert set(document["rows"][0]) == {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,17 +17,21 @@ from fsconsole.model.plan import Variant
 from fsconsole.model.state import CellState, CellStatus, RunState
 from fsconsole.model.thresholds import Comparator, Requirement
 from fsconsole.plan.requirements import parse_requirement
+from fsconsole.results.csv import summary_csv
 from fsconsole.results.grid import build_grid
+from fsconsole.results.json import render_json
+from fsconsole.results.markdown import render_markdown
 from fsconsole.results.requirements import (
     Answer,
     Judged,
     RunRequirements,
-    block_sentences,
     ending_of,
+    limit_sentences,
     requirements_of,
     row_sentences,
     run_sentence,
 )
+from fsconsole.results.text import render_text
 from tests.unit.results import build
 
 Figures = Mapping[Metric, float]
@@ -131,7 +136,7 @@ def test_a_run_meets_its_requirements_if_a_row_does(
 ) -> None:
     found = found_in(run_of(rounds, ANY_ONE))
     assert found.answer is answer
-    ending = ending_of(found, "a-run")
+    ending = ending_of(found)
     assert (ending.exit_code if ending else None) is code
 
 
@@ -141,7 +146,7 @@ def test_what_can_not_run_here_neither_meets_nor_misses_and_an_open_run_decides_
         cells = (*state.cells[:3], *(CellState(cell.index, status) for cell in state.cells[3:]))
         assert found_in(replace(state, cells=cells)).answer is answer
     assert found_in(run_of({build.EXT4: [BAD] * 3})).answer is None
-    assert ending_of(found_in(run_of({build.EXT4: [BAD] * 3})), "a-run") is None
+    assert ending_of(found_in(run_of({build.EXT4: [BAD] * 3}))) is None
 
 
 def test_a_filesystem_meets_requirements_only_under_all_of_its_loads() -> None:
@@ -163,13 +168,22 @@ def test_sentences_say_which_rows_meet_each_limit_with_their_bounds() -> None:
     state = run_of({build.EXT4: [BAD] * 3, build.XFS: [GOOD] * 3, build.BTRFS: MIXED}, ANY_ONE)
     grid = build_grid(state)
     found = requirements_of(state, grid)
-    (said,) = block_sentences([(row.name, found.rows[row.id]) for row in grid.rows])
+    (said,) = limit_sentences([(row.name, found.rows[row.id]) for row in grid.rows])
     assert said == (
         "stalls <= 1s: met by xfs (at most 0.100 s); missed by ext4 data=ordered (at least 9.00 s); "
-        "undecided: btrfs (0.022 s to 42.9 s)."
+        "undecided for btrfs (0.022 s to 42.9 s)."
     )
     assert row_sentences(found.rows[grid.rows[1].id]) == ("requires stalls <= 1s: yes, at most 0.100 s",)
     assert run_sentence(found) == "All requirements are met by xfs."
+    text = " ".join(render_text(state, grid, standing="finished").split())
+    assert f"Requirements {said} All requirements are met by xfs." in text
+    assert "### Requirements" in render_markdown(state, grid, standing="finished")
+    assert "requires stalls <= 1s: yes, at most 0.100 s" in summary_csv(state, grid)
+    told = json.loads(render_json(state, grid, standing="finished"))
+    assert told["requirements"] == {"answer": "yes", "met_by": ["xfs"]}
+    (block,) = (one for one in told["blocks"] if one["kind"] == "load")
+    answers = {row["name"]: [one["answer"] for one in row["requirements"]] for row in block["rows"]}
+    assert answers == {"xfs": ["yes"], "ext4 data=ordered": ["no"], "btrfs": ["undecided"]}
 
 
 NUMBERS = st.one_of(st.floats(), st.sampled_from([0.0, -1.0, 1e308, 5e-324, math.inf, math.nan]))

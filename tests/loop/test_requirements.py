@@ -1,0 +1,68 @@
+"""Small runs whose plan requires figures, by their exit codes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fsconsole.errors import ExitCode
+from fsconsole.journal.events import Cursor
+from fsconsole.journal.reader import JournalReader
+from fsconsole.model.events import LatencySeen
+from fsconsole.model.load import Beyond
+from fsconsole.model.timed import Timed
+from tests.loop.runs import carry_out, fsconsole
+
+pytestmark = pytest.mark.root
+
+PLAN = """
+schema = 1
+repeats = 3
+equalise = "none"
+variant = [VARIANTS]
+workload = [{ kind = "create", files = 100, file_size = "4KiB", block_size = "4KiB", fsync = "each-file", require = { REQUIRE } }]
+after = { check = false, delete = "none" }
+"""
+EXT4, FAILING = '{ type = "ext4" }', '{ type = "ext4", mkfs = "-b 1024 -I 2048", label = "failing" }'
+ANSWERS = {
+    ExitCode.OK: {"yes"},
+    ExitCode.REQUIREMENTS_MISSED: {"yes", "no"},
+    ExitCode.REQUIREMENTS_UNDECIDED: {"yes", "undecided"},
+    ExitCode.CELLS_FAILED: {"yes", "undecided"},
+}
+MET = 'durable = ">= 1kB/s", fsync_p50 = "<= 10s"'
+
+
+@pytest.mark.parametrize(
+    ("require", "variants", "code", "said", "answer"),
+    [
+        (MET, EXT4, ExitCode.OK, "", "yes"),
+        (
+            f'{MET}, write = ">= 900GB/s"',
+            EXT4,
+            ExitCode.REQUIREMENTS_MISSED,
+            "No row meets the plan's requirements",
+            "no",
+        ),
+        (f'{MET}, fsync_p99 = "<= 10s"', EXT4, ExitCode.REQUIREMENTS_UNDECIDED, "No row certainly meets", "undecided"),
+        (MET, f"{EXT4}, {FAILING}", ExitCode.CELLS_FAILED, "3 of 6 cells failed", "yes"),
+    ],
+)
+def test_run_and_results_end_with_the_code_of_what_the_plan_requires(
+    tmp_path, device: str, require: str, variants: str, code: ExitCode, said: str, answer: str
+) -> None:
+    done, folder = carry_out(PLAN.replace("VARIANTS", variants).replace("REQUIRE", require), device, tmp_path)
+    assert (done.returncode, said in done.stderr) == (code, True), done.stderr
+    again = fsconsole("results", folder.name, "--runs", str(tmp_path / "runs"), "--format", "json")
+    assert (again.returncode, said in again.stderr) == (code, True), again.stderr
+    told = json.loads(again.stdout)
+    answers = {one["answer"] for block in told["blocks"] for row in block["rows"] for one in row["requirements"]}
+    assert answers == ANSWERS[code]
+    assert told["requirements"] == {"answer": answer, "met_by": ["ext4"] if answer == "yes" else []}
+    counted = [
+        seen.beyond
+        for seen in JournalReader(folder.journal).read_since(Cursor()).observations
+        if isinstance(seen, LatencySeen) and seen.operation is Timed.FSYNC
+    ]
+    assert counted == [(Beyond(10 * 10**9, 0),)] * 3
