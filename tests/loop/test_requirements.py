@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -35,23 +36,18 @@ MET = 'durable = ">= 1kB/s", fsync_p50 = "<= 10s"'
 
 
 @pytest.mark.parametrize(
-    ("require", "variants", "code", "said", "answer"),
+    ("require", "variants", "ending"),
     [
-        (MET, EXT4, ExitCode.OK, "", "yes"),
-        (
-            f'{MET}, write = ">= 900GB/s"',
-            EXT4,
-            ExitCode.REQUIREMENTS_MISSED,
-            "No row meets the plan's requirements",
-            "no",
-        ),
-        (f'{MET}, fsync_p99 = "<= 10s"', EXT4, ExitCode.REQUIREMENTS_UNDECIDED, "No row certainly meets", "undecided"),
-        (MET, f"{EXT4}, {FAILING}", ExitCode.CELLS_FAILED, "3 of 6 cells failed", "yes"),
+        (MET, EXT4, (ExitCode.OK, "", "yes")),
+        (f'{MET}, write = ">= 900GB/s"', EXT4, (ExitCode.REQUIREMENTS_MISSED, "No row meets", "no")),
+        (f'{MET}, fsync_p99 = "<= 10s"', EXT4, (ExitCode.REQUIREMENTS_UNDECIDED, "No row certainly", "undecided")),
+        (MET, f"{EXT4}, {FAILING}", (ExitCode.CELLS_FAILED, "3 of 6 cells failed", "yes")),
     ],
 )
 def test_run_and_results_end_with_the_code_of_what_the_plan_requires(
-    tmp_path, device: str, require: str, variants: str, code: ExitCode, said: str, answer: str
+    tmp_path: Path, device: str, require: str, variants: str, ending: tuple[ExitCode, str, str]
 ) -> None:
+    code, said, answer = ending
     done, folder = carry_out(PLAN.replace("VARIANTS", variants).replace("REQUIRE", require), device, tmp_path)
     assert (done.returncode, said in done.stderr) == (code, True), done.stderr
     again = fsconsole("results", folder.name, "--runs", str(tmp_path / "runs"), "--format", "json")
