@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
+from enum import EnumMeta
 from importlib import import_module
 from keyword import iskeyword
 from typing import Annotated, Any
@@ -21,7 +22,7 @@ from fsconsole import __version__
 # Words of the command line as they were typed.
 #
 # typer checks each value by pydantic, also a word that may be anything and a flag that wasn't given; to load it takes
-# 70 ms, a quarter of what most commands need. Numbers and choices still go through it.
+# 70 ms, a quarter of what most commands need. Numbers, and words that are none of the choices, still go through it.
 
 _WORDS = (str, list[str])
 
@@ -36,6 +37,22 @@ class AsTyped:
         return None if value is None else str(value)
 
 
+class AsChosen:
+    """Stands where typer keeps what turns a word into one of several choices."""
+
+    def __init__(self, descriptor: Any) -> None:
+        self._descriptor = descriptor
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the choice that is meant, or raise typer's own complaint."""
+        for choice in self._descriptor.annotation:
+            if value in (choice, choice.value):
+                return choice
+        from typer._coercion import build_runtime_param
+
+        return build_runtime_param(self._descriptor).coerce(value, param, ctx)
+
+
 def take_as_typed(parameters: Iterable[Any]) -> None:
     """Have typer take the words among these parameters as they come, and the flags that weren't given."""
     for parameter in parameters:
@@ -46,6 +63,8 @@ def take_as_typed(parameters: Iterable[Any]) -> None:
             descriptor.annotation in _WORDS or (descriptor.annotation is bool and parameter.default is None)
         ):
             parameter._runtime_param = AsTyped()
+        elif descriptor is not None and isinstance(descriptor.annotation, EnumMeta):
+            parameter._runtime_param = AsChosen(descriptor)
 
 
 # Options of several commands.

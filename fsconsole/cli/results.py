@@ -164,25 +164,31 @@ def report(
     Raises what blocks_of() and the journal's reader raise.
     """
     from fsconsole.client.runs import look
-    from fsconsole.plan.publications import find_publication
     from fsconsole.results.blocks import GridChoice
-    from fsconsole.results.csv import cells_csv, summary_csv
     from fsconsole.results.grid import build_grid
-    from fsconsole.results.json import render_json
-    from fsconsole.results.markdown import render_markdown
-    from fsconsole.results.text import ReportPage, render_text
 
-    choice, seen = choice or GridChoice(), seen or look(folder)
-    publication = find_publication(beside) if beside else None
+    choice, seen, publication = choice or GridChoice(), seen or look(folder), None
+    if beside:
+        from fsconsole.plan.publications import find_publication
+
+        publication = find_publication(beside)
     grid = build_grid(seen.state, publication=publication, with_redone=choice.with_redone)
     if output is Format.JSON:
+        from fsconsole.results.json import render_json
+
         return render_json(seen.state, grid, standing=seen.standing, choice=choice)
-    if output is Format.CSV and summary:
-        return summary_csv(seen.state, grid, choice)
     if output is Format.CSV:
+        from fsconsole.results.csv import cells_csv, summary_csv
+
+        if summary:
+            return summary_csv(seen.state, grid, choice)
         return cells_csv(seen.state, grid, choice.columns or tuple(Metric))
     if output is Format.MD:
+        from fsconsole.results.markdown import render_markdown
+
         return render_markdown(seen.state, grid, standing=seen.standing, choice=choice)
+    from fsconsole.results.text import ReportPage, render_text
+
     return render_text(seen.state, grid, standing=seen.standing, choice=choice, page=ReportPage(width, explain))
 
 

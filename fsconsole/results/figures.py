@@ -41,7 +41,10 @@ class CellFigures:
 
     def value(self, metric: Metric) -> float | None:
         """Return the figure of that metric, or None where the cell has none."""
-        return next((figure.value for figure in self.measurements if figure.metric is metric), None)
+        for figure in self.measurements:
+            if figure.metric is metric:
+                return figure.value
+        return None
 
 
 def readings_of(cells: Iterable[CellFigures], metric: Metric) -> dict[int, Reading]:
@@ -78,9 +81,11 @@ def figures_of(cell: Cell, state: CellState, workload: int | None) -> CellFigure
     """
     latest: dict[Metric, Measurement] = {}
     verdict = ""
-    # The cell of a pilot has yet to run: these are the pilot's steps, on loads of other sizes.
-    is_pilot = any(step.kind is StepKind.PILOT for step in state.steps)
-    for step in () if is_pilot else state.steps:
+    for step in state.steps:
+        if step.kind is StepKind.PILOT:
+            # The cell of a pilot has yet to run: these are the pilot's steps, on loads of other sizes.
+            latest, verdict = {}, ""
+            break
         of = cell.steps[step.number].workload if step.number < len(cell.steps) else None
         is_own = workload is None or of in (None, workload)
         if step.outcome is not Outcome.DONE or not is_own or _is_lost(cell, state, step):
