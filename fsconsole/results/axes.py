@@ -30,10 +30,14 @@ def aspects_of(key: RowKey, part: int | None) -> dict[str, str]:
         found["group_thread_count"] = "" if spec.group_thread_count < 0 else str(spec.group_thread_count)
         found["assume_clean"] = "yes" if spec.assume_clean else ""
     found |= dict(key.setting.values)
-    if key.variant.is_raw:
-        return found
-    for number, load in enumerate(key.workloads):
-        prefix = "" if number == part or len(key.workloads) == 1 else f"{load.name} "
+    return found if key.variant.is_raw else found | _of_loads(key.workloads, part)
+
+
+@lru_cache(maxsize=256)
+def _of_loads(loads: tuple[Workload, ...], part: int | None) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for number, load in enumerate(loads):
+        prefix = "" if number == part or len(loads) == 1 else f"{load.name} "
         found |= {f"{prefix}{name}": value for name, value in _of_load(load)}
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from fsconsole.model.events import Outcome, WarningKind
 from fsconsole.model.figures import Measurement
@@ -199,10 +200,15 @@ def _words(key: RowKey, settings: tuple[str, ...]) -> tuple[str, ...]:
         variant.as_printed,
         f"workload {key.workload + 1}" if key.workload is not None else "",
         # Whole, for two rows that differ in a workload that is neither row's own.
-        " + ".join(
-            " ".join((one.kind.value, *_load_words(one), *(f"{name}={value}" for name, value in one.settings)))
-            for one in key.workloads
-        ),
+        _all_words(key.workloads),
+    )
+
+
+@lru_cache(maxsize=256)
+def _all_words(workloads: tuple[Workload, ...]) -> str:
+    return " + ".join(
+        " ".join((one.kind.value, *_load_words(one), *(f"{name}={value}" for name, value in one.settings)))
+        for one in workloads
     )
 
 
