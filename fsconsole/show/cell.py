@@ -365,7 +365,9 @@ def latency_title(seen: LatencySeen, cell: CellState) -> str:
     title = next((step.title for step in cell.steps if step.number == seen.step), "")
     named = f" of '{title.partition(':')[0]}'" if title else ""
     slow = f", {seen.over_2_s} over 2 s" if seen.over_2_s else ""
-    return f"{seen.operation.value}{named}: {seen.count} calls, the longest took {_time(seen.max_ns)}{slow}"
+    # Exact counts, by which limits of the plan are judged.
+    beyond = "".join(f", {one.count} over the limit of {one.edge_ns / 1e6:g} ms" for one in seen.beyond)
+    return f"{seen.operation.value}{named}: {seen.count} calls, the longest took {_time(seen.max_ns)}{slow}{beyond}"
 
 
 def latency_histogram(buckets: Sequence[LatencyBucket]) -> HistogramValue:

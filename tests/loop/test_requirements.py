@@ -9,10 +9,12 @@ import pytest
 
 from fsconsole.errors import ExitCode
 from fsconsole.journal.events import Cursor
+from fsconsole.journal.past import read_state
 from fsconsole.journal.reader import JournalReader
 from fsconsole.model.events import LatencySeen
 from fsconsole.model.load import Beyond
 from fsconsole.model.timed import Timed
+from fsconsole.show.cell import latency_title
 from tests.loop.runs import carry_out, fsconsole
 
 pytestmark = pytest.mark.root
@@ -56,9 +58,9 @@ def test_run_and_results_end_with_the_code_of_what_the_plan_requires(
     answers = {one["answer"] for block in told["blocks"] for row in block["rows"] for one in row["requirements"]}
     assert answers == ANSWERS[code]
     assert told["requirements"] == {"answer": answer, "met_by": ["ext4"] if answer == "yes" else []}
-    counted = [
-        seen.beyond
-        for seen in JournalReader(folder.journal).read_since(Cursor()).observations
-        if isinstance(seen, LatencySeen) and seen.operation is Timed.FSYNC
+    timed = [
+        one for one in JournalReader(folder.journal).read_since(Cursor()).observations if isinstance(one, LatencySeen)
     ]
-    assert counted == [(Beyond(10 * 10**9, 0),)] * 3
+    counted = [one for one in timed if one.operation is Timed.FSYNC]
+    assert [one.beyond for one in counted] == [(Beyond(10 * 10**9, 0),)] * 3
+    assert latency_title(counted[0], read_state(folder).cells[0]).endswith(", 0 over the limit of 10000 ms")

@@ -18,6 +18,7 @@ from fsconsole.model.state import CellState, CellStatus, RunState
 from fsconsole.model.thresholds import Comparator, Requirement
 from fsconsole.plan.requirements import parse_requirement
 from fsconsole.results.csv import summary_csv
+from fsconsole.results.environment import load_signature
 from fsconsole.results.grid import build_grid
 from fsconsole.results.json import render_json
 from fsconsole.results.markdown import render_markdown
@@ -184,6 +185,11 @@ def test_sentences_say_which_rows_meet_each_limit_with_their_bounds() -> None:
     (block,) = (one for one in told["blocks"] if one["kind"] == "load")
     answers = {row["name"]: [one["answer"] for one in row["requirements"]] for row in block["rows"]}
     assert answers == {"xfs": ["yes"], "ext4 data=ordered": ["no"], "btrfs": ["undecided"]}
+
+
+def test_runs_with_other_limits_have_the_same_load() -> None:
+    limited = replace(build.LARGE_FILES, require=(parse_requirement(Metric.DURABLE, ">= 1MB/s"),))
+    assert load_signature(limited) == load_signature(build.LARGE_FILES)
 
 
 NUMBERS = st.one_of(st.floats(), st.sampled_from([0.0, -1.0, 1e308, 5e-324, math.inf, math.nan]))
