@@ -55,7 +55,7 @@ class Requirement(Wire, frozen=True):
     @property
     def edge_ns(self) -> int:
         """Largest latency in nanoseconds that a percentile may have, or that is still too short for it."""
-        # Rounded first: 0.57 ms times a million is a little less than 570,000.
+        # Rounded first: 0.1 us comes out as a little less than 100 ns.
         return math.floor(round(self.value * 1e6, 3))
 
     @property
