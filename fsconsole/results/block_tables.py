@@ -12,6 +12,7 @@ from fsconsole.model.state import RunState
 from fsconsole.model.workload import Layout
 from fsconsole.results.blocks import Block, BlockKind, BlockRow
 from fsconsole.results.changes import change_texts, verdict_legend, verdict_words
+from fsconsole.results.columns import GIVE_WAY
 from fsconsole.results.content import (
     MISSING,
     ColumnScale,
@@ -153,16 +154,18 @@ def pairs_table(block: Block) -> TableValue:
     """Return all pairs of a block, each with its change, interval, n, strip and verdict."""
     strips = strip_scale(pair.compared for pair in block.pairs)
     changes = change_texts([pair.compared for pair in block.pairs], block.metric)
-    columns = (Column("against", is_right=False), Column("change, 95 %"), Column("n"), Column(strips.head, is_right=False, is_whole=True),
-               Column("verdict", is_right=False))  # fmt: skip
-    rows = [
-        TableRow(str(number), printable(pair.row), (
-            printable(pair.other), change, str(pair.compared.n), strip_of(pair.compared, strips),
-            verdict_words(pair.compared, block.same),
-        ))
-        for number, (pair, change) in enumerate(zip(block.pairs, changes, strict=True))
-    ]  # fmt: skip
-    return TableValue("variant", columns, tuple(rows))
+    columns = (
+        Column("change, 95 %", is_right=False),
+        Column("n"),
+        Column(strips.head, is_right=False, is_whole=True),
+        Column("verdict", is_right=False),
+    )
+    rows = []
+    for number, (pair, change) in enumerate(zip(block.pairs, changes, strict=True)):
+        strip, words = strip_of(pair.compared, strips).rstrip(), verdict_words(pair.compared, block.same)
+        cells = (change, str(pair.compared.n), strip, words)
+        rows.append(TableRow(str(number), printable(f"{pair.row} vs {pair.other}"), cells))
+    return TableValue("variants", columns, tuple(rows))
 
 
 def _verdict_columns(block: Block, scale: ColumnScale) -> tuple[tuple[Column, ...], list[tuple[str, ...]]]:
@@ -208,6 +211,17 @@ def _short(value: float) -> str:
 
 
 # Figures.
+
+
+def fitted(block: Block, grid: Grid, width: int) -> TableValue:
+    """Return the figures of a block's columns; those that don't fit the width beside the others are left out."""
+    columns = list(block.columns)
+    leaving = [metric for metric in GIVE_WAY if metric in columns and metric is not block.metric]
+    while True:
+        table = figures_table(replace(block, columns=tuple(columns)), grid)
+        if _room(table, width) >= 0 or not leaving:
+            return table
+        columns.remove(leaving.pop(0))
 
 
 def figures_table(block: Block, grid: Grid) -> TableValue:

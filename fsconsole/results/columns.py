@@ -33,7 +33,8 @@ _SHOWN_OF_LIFE = (
     Metric.MKFS, Metric.MOUNT_FILLED, Metric.RECOVER, Metric.LOST_SYNCED, Metric.CHECK, Metric.DELETE_DURABLE,
     Metric.OVERHEAD,
 )  # fmt: skip
-_GIVE_WAY = (
+GIVE_WAY = (
+    Metric.OVERHEAD,
     Metric.EXTENTS_MEAN,
     Metric.CPU,
     Metric.FSYNC_MAX,
@@ -89,7 +90,7 @@ def columns_of(
         return tuple(metric for metric in _OF_RAW if metric in present and metric not in PILOTS)
     left_out = set() if load is None or load.kind in _COUNTED else set(_CALLS)
     shown = [metric for metric in (_SHOWN_OF_LIFE if load is None else _SHOWN) if metric in present - left_out]
-    for metric in _GIVE_WAY:
+    for metric in GIVE_WAY:
         if len(shown) > _MOST and metric in shown:
             shown.remove(metric)
     return tuple(shown) or (primary_of(None, load, rows),)

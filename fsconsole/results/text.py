@@ -12,6 +12,7 @@ from fsconsole.results.block_tables import (
     block_title,
     captions,
     figures_table,
+    fitted,
     notes_of,
     options_of,
     pairs_table,
@@ -69,7 +70,9 @@ def render_text(
         warned += warning_lines(warning, width, indent="  ", hint=page.explain)
     # What comes last is what a terminal still shows: the verdicts, or, where asked for, what columns mean.
     lines += [] if page.explain else warned
-    lines += _tables(blocks, grid, width) if blocks else ["", "The plan has no cells."]
+    lines += (
+        _tables(blocks, grid, width, all_columns=bool(choice.columns)) if blocks else ["", "The plan has no cells."]
+    )
     required = required_of(state, grid, blocks)
     lines += ["", "Requirements"] if required else []
     for said in required:
@@ -85,13 +88,14 @@ def render_text(
     return "\n".join(lines) + "\n"
 
 
-def _tables(blocks: Sequence[Block], grid: Grid, width: int) -> list[str]:
+def _tables(blocks: Sequence[Block], grid: Grid, width: int, *, all_columns: bool) -> list[str]:
     """Return figures, then verdicts of all blocks, with what they are; on wide pages both in one table."""
     lines: list[str] = []
     for block in blocks:
         is_wide = width >= WIDE and block.is_compared
         if is_wide or block.columns:
-            table = wide_table(block, grid) if is_wide else figures_table(block, grid)
+            of_figures = figures_table(block, grid) if all_columns else fitted(block, grid, width)
+            table = wide_table(block, grid) if is_wide else of_figures
             lines += ["", *_wrapped((block_title(block),), width), *table_lines(table, width)]
     lines += ["", *_wrapped((" ".join((*captions(blocks, grid), UNITS_NOTE)),), width)]
     if (of := grid.publication) is not None and of.own_columns:
