@@ -73,7 +73,7 @@ def numbered(value: str) -> Numbered:
 
 # Options: labels show those that tell variants apart; what they share is said once.
 
-_OURS = frozenset({
+OURS = frozenset({
     ("-E", "lazy_itable_init=0"), ("-E", "lazy_journal_init=0"), ("-E", "nodiscard"), ("-K", ""), ("-t", "0"),
 })  # fmt: skip
 """Words that fsconsole gives to each mkfs: those of base_mkfs in the catalog."""
@@ -119,7 +119,7 @@ def _words(variant: Variant) -> list[_Word]:
                 found = [*found[:-1]] if found and found[-1] == (command, flag, "") else found
                 found += [(command, flag, value) for value in word.split(",")]
     found += [("mount", "", word) for word in variant.mount_words]
-    return [one for one in found if one[1:] not in _OURS]
+    return [one for one in found if one[1:] not in OURS]
 
 
 def _is_shown(word: _Word, label: str) -> bool:

@@ -221,15 +221,16 @@ def _against(plan: Plan, blocks: Sequence[Block], choice: GridChoice) -> _Agains
     if wanted in labels:
         return _Against(wanted, wanted, is_planned=False)
     name, _, value = wanted.partition("=")
-    known: dict[str, None] = {}
+    known: dict[tuple[str, str], None] = {}
     for block in blocks:
         for place, axis in enumerate(block.axes):
             for row in () if block.kind is BlockKind.RAW else block.rows:
                 if plain(axis) == plain(name) and numbered(row.axes[place]) == numbered(value.strip()):
                     words = f"{axis}={row.axes[place]}"
                     return _Against(words, axis=axis, value=row.axes[place], is_planned=False)
-                known[f"{axis}={row.axes[place]}"] = None
-    raise UnknownBaseline(name=wanted, known=", ".join([*labels, *known][:_BASELINES_TOLD]))
+                known[axis, row.axes[place]] = None
+    values = (f"{axis}={of}" for axis, of in sorted(known, key=lambda one: (one[0], numbered(one[1]))))
+    raise UnknownBaseline(name=wanted, known=", ".join([*labels, *values][:_BASELINES_TOLD]))
 
 
 _BASELINES_TOLD = 8
