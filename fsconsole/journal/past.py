@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from fsconsole.errors.runs import JournalUnusable
-from fsconsole.journal.events import Cursor
+from fsconsole.journal.events import NAMES, Cursor
 from fsconsole.journal.fold import fold, start
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.last_word import as_batch, read
@@ -110,7 +110,9 @@ def read_journal(folder: RunFolder) -> RunState:
     Raises JournalUnusable, JournalNewer.
     """
     reader = JournalReader(folder.journal)
-    return fold(start(reader.request()), reader.read_since(reader.recent(1)))
+    # Of a journal's text they are the most, and no state has them.
+    batch = reader.read_since(reader.recent(1), without=NAMES[LatencySeen])
+    return fold(start(reader.request()), batch)
 
 
 def read_state(folder: RunFolder) -> RunState:

@@ -62,15 +62,15 @@ class JournalReader:
             row = connection.execute("SELECT seal FROM run").fetchone()
         return str(row[0]) if row is not None else ""
 
-    def read_since(self, cursor: Cursor, *, max_samples: int = MAX_SAMPLES) -> Batch:
+    def read_since(self, cursor: Cursor, *, max_samples: int = MAX_SAMPLES, without: str = "") -> Batch:
         """Return all observations, and up to max_samples samples, that were committed after cursor.
 
-        A journal that doesn't exist yet gives an empty batch.
+        Observations of the kind named by without are left out. A journal that doesn't exist yet gives an empty batch.
         """
         if not os.path.lexists(self.path):
             return Batch(cursor)
         with open_journal(self.path) as connection, self._fitting("journal"):
-            entries = tuple(read_entries(connection, cursor.event))
+            entries = tuple(read_entries(connection, cursor.event, without))
             last_sample, samples = read_samples(connection, cursor.sample, max_samples)
         last_event = entries[-1].id if entries else cursor.event
         more = 0 < max_samples == len(samples)

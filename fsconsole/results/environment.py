@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
 from fsconsole.model.device import Identity
 from fsconsole.model.plan import Variant
@@ -142,6 +143,7 @@ def _options(variant: Variant) -> str:
     return " ".join(filter(None, (variant.filesystem, *variant.mkfs_words, *variant.tune_words, mount)))
 
 
+@lru_cache(maxsize=256)
 def load_signature(load: Workload) -> tuple[tuple[str, str], ...]:
     """Return what a load is, field by field, without its name, its seed, and what a pilot has sized."""
     sized = load.sizing.chooses.value if load.sizing is not None else ""
@@ -153,8 +155,8 @@ def load_signature(load: Workload) -> tuple[tuple[str, str], ...]:
 def _workload_facts(state: RunState) -> Facts:
     """Return the fields of each workload, with all values that its cells have."""
     found: dict[tuple[Varied | None, str], dict[str, None]] = {}
-    for cell in state.request.plan.cells:
-        for number, load in enumerate(cell.workloads):
+    for loads in dict.fromkeys(cell.workloads for cell in state.request.plan.cells):
+        for number, load in enumerate(loads):
             place = f"workload {number + 1}"
             found.setdefault((Varied.WORKLOAD, place), {})[load.name] = None
             for name, value in load_signature(load):
