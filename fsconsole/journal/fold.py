@@ -114,14 +114,19 @@ class _Draft:
         self._cells: dict[int, CellState] = {}
         self._steps: dict[int, dict[int, StepState]] = {}
         """Of cells by index, then by number, in the order in which they began."""
+        self._features: dict[int, list[FeatureSeen]] = {}
+        """Of cells by index: a third of a journal."""
 
     def state(self) -> RunState:
-        if not self._cells and not self._steps:
+        if not self._cells and not self._steps and not self._features:
             return self._run
         cells = list(self._run.cells)
         for index, steps in self._steps.items():
             cell = self._cells.get(index, cells[index])
             self._cells[index] = replace(cell, steps=tuple(steps.values()))
+        for index, features in self._features.items():
+            cell = self._cells.get(index, cells[index])
+            self._cells[index] = replace(cell, features=tuple(features))
         for index, cell in self._cells.items():
             cells[index] = cell
         return replace(self._run, cells=tuple(cells))
@@ -196,7 +201,8 @@ class _Draft:
                 self._note_in_step(cell, seen, monotonic_ns)
                 return
             case FeatureSeen():
-                cell = replace(cell, features=(*cell.features, seen))
+                self._features.setdefault(cell.index, list(cell.features)).append(seen)
+                return
             case SettingSeen(path=path, value=value) if (path, value) not in cell.settings:
                 cell = replace(cell, settings=(*cell.settings, (path, value)))
             case DeviceLeft():
@@ -228,18 +234,22 @@ class _Draft:
             return
         if isinstance(boundary, CellStarted):
             # Nothing of an earlier attempt stays.
-            self._steps.pop(cell.index, None)
+            self._forget(cell.index)
             self._cells[cell.index] = CellState(cell.index, CellStatus.RUNNING, boundary.attempt)
             self._run = replace(self._run, current_cell=cell.index)
             return
         if boundary.attempt != cell.attempt:
             # One that never began (skipped, unavailable) has an end all the same.
-            self._steps.pop(cell.index, None)
+            self._forget(cell.index)
             cell = CellState(cell.index, attempt=boundary.attempt)
         status = CellStatus(boundary.outcome.value)
         self._cells[cell.index] = replace(cell, status=status, reason=boundary.reason)
         if self._run.current_cell == cell.index:
             self._run = replace(self._run, current_cell=None)
+
+    def _forget(self, index: int) -> None:
+        self._steps.pop(index, None)
+        self._features.pop(index, None)
 
     def _run_boundary(self, boundary: RunStarted | RunInterrupted | RunFinished) -> None:
         for index in range(len(self._run.cells)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -92,6 +93,7 @@ def find_publication(name: str) -> Publication:
     return known[name]
 
 
+@cache
 def all_publications() -> tuple[Publication, ...]:
     """Return the shipped publications, and each table by itself of those that have several. Raises as read_publication()."""
     found: list[Publication] = []
