@@ -59,9 +59,12 @@ def plan_lines(  # noqa: PLR0913 (each is a fact of its own)
     for said in (*sizes_in_words(plan), *limits_in_words(plan)):
         yield from hanging("", printable(said) + ".", width)
     size = size_words(plan.estimate.bytes_to_write, plan.estimate.likely_bytes)
-    yield from hanging("", f"To write: {size}; about {lasts}, if a disk takes {rate}.", width)
+    early = f"; less if it ends after round {' or '.join(map(str, LOOKS[:-1]))}" if plan.is_auto else ""
+    yield from hanging("", f"To write: {size}; about {lasts}, if a disk takes {rate}{early}.", width)
     if power is not None:
-        yield from hanging("", power_words(power), width)
+        # No line ends between a number and its sign.
+        told = power_words(power).replace(" %", "\N{NO-BREAK SPACE}%")
+        yield from (line.replace("\N{NO-BREAK SPACE}", " ") for line in hanging("", told, width))
     yield from hanging("", "The filesystem UUIDs above are an example: every run makes new ones.", width)
     yield from _closing(targets, "To agree to the loss:", agreeing, width)
 

@@ -13,7 +13,7 @@ from fsconsole.plan.outcome import work_out
 from fsconsole.plan.power import power_of
 from fsconsole.show.confirm import offer_rows
 from fsconsole.show.plan_forms import run_lines
-from fsconsole.show.plan_text import power_words
+from fsconsole.show.plan_text import plan_lines, power_words
 from tests.unit.plan.examples import WORKLOAD, build
 
 THIRTEEN = "".join(f"[[variant]]\ntype = 'ext4'\nmount = 'commit={number}'\n" for number in range(1, 14))
@@ -67,5 +67,9 @@ def test_the_console_tells_it_beside_the_key_and_before_consent() -> None:
     assert repeats.about[0] == power_words(outcome.power)
     assert " at 7 %; " in repeats.about[0]
     told = power_of(plan)
+    for width in (40, 60, 80):
+        lines = list(plan_lines(plan, (), "", told, every=False, width=width))
+        assert power_words(told) in " ".join(lines)
+        assert not [line for line in lines if line.startswith("%")]
     offer = plan_answer(plan, (), "", power=told)
     assert power_words(told) in {row.text for row in offer_rows(offer, (), 400)}
