@@ -66,31 +66,33 @@ EXAMPLES = {
     Unit.PER_SECOND: "2000/s",
     Unit.COUNT: "3",
 }
-_SUFFIXES = {Unit.PERCENT: ("%",), Unit.PER_SECOND: ("/s", "1/s"), Unit.COUNT: ("",)}
+_SIZES = ("B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB")
+_TIMES = ("us", "ms", "s", "min", "h")
+_UNITS = {
+    Unit.BYTES: _SIZES,
+    Unit.BYTES_PER_S: tuple(f"{size}/s" for size in _SIZES),
+    Unit.SECONDS: _TIMES,
+    Unit.MILLISECONDS: _TIMES,
+    Unit.PERCENT: ("%",),
+    Unit.PER_SECOND: ("/s", "1/s"),
+    Unit.COUNT: ("",),
+}
 
 
 def _value_of(unit: Unit, limit: str, example: str) -> float:
     """Return a limit in the base unit. Raises BadQuantity."""
-    wrong = BadQuantity(text=limit, wanted=f"a limit with its unit ({unit.value})", examples=example)
     found = _NUMBER.fullmatch(limit)
     # A bare number would be seconds or bytes where the column shows ms or MB/s.
-    if found is None or (not found["unit"] and unit is not Unit.COUNT):
-        raise wrong
-    if unit in _SUFFIXES:
-        if found["unit"] not in _SUFFIXES[unit]:
-            raise wrong
-        return float(found["number"])
-    try:
-        if unit is Unit.BYTES:
-            return float(parse_bytes(limit))
-        if unit is Unit.BYTES_PER_S:
-            if not limit.endswith("/s"):
-                raise wrong
-            return float(parse_bytes(limit.removesuffix("/s")))
+    if found is None or found["unit"] not in _UNITS[unit]:
+        near = nearest_words(found["unit"] if found else "", _UNITS[unit])
+        wanted = "a number without a unit" if unit is Unit.COUNT else "a number with its unit"
+        raise BadQuantity(text=limit, wanted=wanted, examples=f"{example} (units: {near})" if near else example)
+    if unit in (Unit.BYTES, Unit.BYTES_PER_S):
+        return float(parse_bytes(limit.removesuffix("/s")))
+    if unit in (Unit.SECONDS, Unit.MILLISECONDS):
         seconds = parse_seconds(limit)
-    except BadQuantity as error:
-        raise wrong from error
-    return 1000 * seconds if unit is Unit.MILLISECONDS else seconds
+        return 1000 * seconds if unit is Unit.MILLISECONDS else seconds
+    return float(found["number"])
 
 
 def requirements_toml(some: tuple[Requirement, ...]) -> object:

@@ -50,7 +50,7 @@ class Judged:
 
     @property
     def words(self) -> str:
-        """The bound that decides: "7.94 ms at most", "at least 12.1 ms", "8.1 ms to 12.1 ms", or the reason."""
+        """The bound that decides: "at most 7.94 ms", "at least 12.1 ms"; both where they don't; or the reason."""
         if self.low is None or self.high is None:
             return self.why
         low, high = (_amount(Metric(self.requirement.column).unit, bound) for bound in (self.low, self.high))

@@ -80,11 +80,13 @@ REFUSED = (
     ('durable = "> 800MB/s"', "create", "<= or >= before it"),
     ('durable = "== 800MB/s"', "create", "<= or >= before it"),
     ("durable = 800", "create", "must be text"),
-    ('durable = ">= 800"', "create", "with its unit (B/s)"),
-    ('durable = ">= 800MB"', "create", "with its unit (B/s)"),
-    ('fsync_p99 = "<= 10"', "create", "with its unit (ms)"),
-    ('fsync_p99 = "<= 10parsecs"', "create", "with its unit (ms)"),
-    ('cpu = "<= 10ms"', "create", "with its unit (%)"),
+    ('durable = ">= 800"', "create", "a number with its unit"),
+    ('durable = ">= 800/s"', "create", "a number with its unit"),
+    ('durable = ">= 800MB"', "create", "a number with its unit"),
+    ('fsync_p99 = "<= 10"', "create", "a number with its unit"),
+    ('fsync_p99 = "<= 10parsecs"', "create", "a number with its unit"),
+    ('cpu = "<= 10ms"', "create", "a number with its unit"),
+    ('"extents/file" = "<= 2ms"', "create", "a number without a unit"),
     ('fsync_p98 = "<= 10ms"', "create", "no such column"),
     ('fsync_p99 = "<= 10ms", "fsync p99" = "<= 9ms"', "create", "has a limit already"),
     ('check = "<= 10s"', "create", "a load of kind create has no 'check'"),
@@ -116,6 +118,9 @@ def test_nearest_names_are_those_that_the_kind_has() -> None:
     with pytest.raises(PlanBadValue) as caught:
         parse(plan_with('fsink_p99 = "<= 10ms"'))
     assert "fsync p99" in caught.value.hint
+    with pytest.raises(PlanBadValue) as caught:
+        parse(plan_with('durable = ">= 800Mb/s"'))
+    assert "800MB/s (units: MB/s, " in caught.value.hint
 
 
 @pytest.mark.parametrize(
