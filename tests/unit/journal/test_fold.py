@@ -130,6 +130,8 @@ def test_a_cell_has_its_figures_and_what_began_and_did_not_end_is_the_current_st
     assert (cell.status, cell.value(Metric.MKFS), cell.features) == (CellStatus.DONE, 0.25, (feature,))
     assert (cell.steps[0].started_monotonic_ns, len(cell.steps[0].commands)) == (300, 1)
     assert state.current_cell is None
+    other = replace(feature, name="flex_bg")
+    assert fold(state, batch(other)).cells[0].features == (feature, other)
 
 
 def test_a_cell_that_was_left_behind_becomes_unknown(new) -> None:
