@@ -22,7 +22,7 @@ from tests.fuzz.packing import files_of, members_of, pack
 from tests.fuzz.test_plan_files import QUICK
 
 READING = (
-    ("runs",), ("runs", "--json"), ("results",), ("results", "--explain", "--with", "bull-2008"),
+    ("runs",), ("runs", "--json"), ("results",), ("results", "--explain", "--with", "bull-2008"), ("compare", "latest", "lowe-2009"),
     ("results", "--format", "json"), ("results", "--format", "csv"), ("results", "--format", "csv", "--summary"),
     ("results", "--format", "md"), ("attach",), ("stop",),
 )  # fmt: skip

@@ -23,7 +23,10 @@ from fsconsole.model.state import RunState
 from fsconsole.model.verdicts import Verdict
 from fsconsole.plan.publications import find_publication
 from fsconsole.results.environment import Varied
+from fsconsole.results.grid import build_grid
+from fsconsole.results.markdown import render_markdown
 from fsconsole.results.sides import SideComparison, SideRow, compare_sides, sides_of
+from fsconsole.results.text import render_text
 from tests.unit.results import build
 
 STEADY = {Metric.WRITTEN: 1e9, Metric.FILES_MAPPED: 32.0}
@@ -245,6 +248,18 @@ def test_every_published_table_alone_is_readable_at_80_columns() -> None:
         assert max(map(len, text.splitlines())) <= 80, name
         assert find_publication(name).source in " ".join(text.split())
     assert "BdiWriteBandwidth" in comparison([find_publication("chinner-2012")])
+
+
+def test_results_show_published_columns_that_no_metric_means_in_a_table_of_their_own() -> None:
+    state = made()
+    grid = build_grid(state, publication=find_publication("lowe-2009"))
+    text = render_text(state, grid, standing="finished")
+    assert "create rand" in text
+    assert "31727" in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert "| ext3 data=ordered | 238 | 256 | 391 | 23894 | 31727 |" in render_markdown(
+        state, grid, standing="finished"
+    )
 
 
 # Figures from elsewhere, and formats.
