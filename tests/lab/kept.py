@@ -15,6 +15,11 @@ def kept(name: str, text: str) -> None:
 
 
 def rows_of(markdown: str) -> tuple[str, ...]:
-    """Return the names of the rows of a grid, sorted: its figures are the kernel's own."""
-    lines = [line for line in markdown.splitlines() if line.startswith("| ")]
-    return tuple(sorted(line.split("|")[1].strip() for line in lines[2:]))
+    """Return the rows of a report's loads ("xfs, large files"), sorted: its figures are the kernel's own."""
+    names, load = [], ""
+    for line in markdown.splitlines():
+        if line.startswith("### "):
+            load = line[4:].partition(":")[0]
+        elif line.startswith("| ") and not line.startswith(("| variant", "| ---")) and load != "filesystem":
+            names.append(", ".join(filter(None, (line.split("|")[1].strip(), load))))
+    return tuple(sorted(names))
