@@ -29,8 +29,10 @@ from fsconsole.errors.runs import (
     RunsReadOnly,
 )
 from fsconsole.journal.archive import CHUNK_BYTES, FORMAT, MANIFEST, ArchivedFile, Manifest, padding
+from fsconsole.journal.events import Cursor
 from fsconsole.journal.folder import RunFolder, is_full
 from fsconsole.journal.past import read_state
+from fsconsole.journal.reader import JournalReader
 from fsconsole.journal.store import make_directory, open_or_make
 from fsconsole.model.wire import Mismatch, decode, encode
 from fsconsole.system.files import nearest_existing, opened
@@ -215,6 +217,8 @@ def _require_readable(hidden: RunFolder, manifest: Manifest, path: str) -> None:
     """Let a journal pass whose rows the reader takes: it opens it read-only and trusts nothing in its schema."""
     try:
         read_state(hidden)
+        # A state does without latencies.
+        JournalReader(hidden.journal).read_since(Cursor(), max_samples=0)
     except JournalNewer as error:
         raise ArchiveNewer(path, manifest.version) from error
     except JournalUnusable as error:

@@ -104,10 +104,10 @@ _learning = Lock()
 
 def _decoder(kind: type[Value]) -> msgspec.json.Decoder[Value]:
     """Return the decoder of a type; msgspec 0.22 crashes where two threads learn a type at once."""
-    with _learning:
-        if kind not in _decoders:
-            _decoders[kind] = msgspec.json.Decoder(kind)
-        return cast("msgspec.json.Decoder[Value]", _decoders[kind])
+    if kind not in _decoders:
+        with _learning:
+            _decoders.setdefault(kind, msgspec.json.Decoder(kind))
+    return cast("msgspec.json.Decoder[Value]", _decoders[kind])
 
 
 def decode_whole(kind: type[Value], text: str | bytes) -> Value:
