@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fsconsole.client.runs import ListedRun
+from fsconsole.model.figures import Publication
 from fsconsole.results.content import instant
+from fsconsole.results.sides import SideComparison
+from fsconsole.results.sides_text import sides_text
 from fsconsole.results.table import Column, TableRow, TableValue
-from fsconsole.show.lines import TextLine, text_lines
+from fsconsole.show.lines import Line, TextLine, text_lines
 from fsconsole.text import cells_of, printable
 from fsconsole.units import format_bytes
 
@@ -113,3 +116,20 @@ def _standing(run: RunEntry, listed: ListedRun) -> str:
         return said
     first = "c cleans up, " if listed.status == "dead" else ""
     return f"{said}; {first}u {'starts' if listed.status == 'new' else 'resumes'} it"
+
+
+# Comparison with another run, or with a published table.
+
+
+def comparable_lines(runs: Sequence[RunEntry], published: Sequence[Publication]) -> tuple[Line, ...]:
+    """Return what a run can be compared with: other runs, the newest first, and published tables, one table each."""
+    tables = [of for of in published if len({row.table for row in of.rows}) == 1]
+    return (
+        *(Line(run.name, f"{run.title} ({run.name})") for run in runs),
+        *(Line(of.name, f"published: {of.name}", about=(f"{of.title}. {of.source}, {of.date}.",)) for of in tables),
+    )
+
+
+def comparison_lines(found: SideComparison, width: int) -> list[TextLine]:
+    """Return a comparison as `fsconsole compare` prints it."""
+    return [TextLine(line) for line in sides_text(found, width).splitlines()]

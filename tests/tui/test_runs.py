@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
@@ -269,3 +270,21 @@ async def test_a_directory_that_may_be_read_again_is_listed_again(
         await pilot.press("r")
         await shows(pilot, "1 run", "finished")
         await until(pilot, lambda: "needs root" not in picture(pilot), "the complaint is gone")
+
+
+async def test_a_run_is_compared_with_another_after_what_differs_was_agreed_to_or_with_a_published_table(
+    tmp_path: Path,
+) -> None:
+    recorded("grid", tmp_path)
+    with closing(sqlite3.connect(recorded("stopped", tmp_path).journal, isolation_level=None)) as journal:
+        journal.execute("UPDATE event SET body = replace(body, '6.18', '6.19') WHERE kind = 'run_started'")
+    async with in_the_list(console(runs_dir=tmp_path)) as pilot:
+        await point_at(pilot, "grid")
+        await pilot.press("v")
+        await shows(pilot, "Compare 'ext4 and xfs: a hundred files' with", "(stopped)", "published: lowe-2009")
+        await pilot.press("enter")
+        await shows(pilot, "Compare them all the same?", "kernel (A 6.18")
+        await pilot.press("y")
+        await shows(pilot, "What differs", "varied: kernel", "side")
+        await pilot.press("escape", "v", "end", "enter")
+        await shows(pilot, "not ranked, no verdicts")

@@ -12,15 +12,22 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from fsconsole.client.runs import KnownRun, read_runs, targets_of
+from fsconsole.client.runs import KnownRun, look, read_runs, targets_of
 from fsconsole.errors import FsconsoleError
+from fsconsole.errors.runs import RunsDiffer
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import list_runs, title_complaint
+from fsconsole.model.figures import Publication
+from fsconsole.model.state import RunState
+from fsconsole.plan.publications import all_publications
+from fsconsole.results.environment import Varied
+from fsconsole.results.sides import SideComparison, compare_sides, sides_of
 from fsconsole.show.run import cleaned_words
-from fsconsole.show.runs import RunEntry, list_words, run_lines, runs_table
+from fsconsole.show.runs import RunEntry, comparable_lines, comparison_lines, list_words, run_lines, runs_table
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.confirm import resume
-from fsconsole.tui.screens.dialogs import PromptScreen
+from fsconsole.tui.screens.dialogs import PickScreen, PromptScreen
+from fsconsole.tui.screens.run import OutputScreen
 from fsconsole.tui.terminal import plain
 from fsconsole.tui.widgets.lists import List, Table
 from fsconsole.tui.widgets.rows import Texts
@@ -39,10 +46,12 @@ class RunsScreen(ConsoleScreen):
     HELP: ClassVar[str] = """All runs that are kept, the newest first.
 Enter opens one: a living run is followed, a finished one shows its figures.
 A run that was cut short says where; u resumes it: finished cells are kept.
+v compares the run with another one, or with a published table: what differs first, then changes in per cent.
 Where an engine died, c removes the mounts and loop devices that it left, and restores settings."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("t", "attach", "Attach", id="runs.attach", tooltip="Follow a living run"),
         Binding("u", "resume", "Resume", id="runs.resume", tooltip="Finish a run that was cut short"),
+        Binding("v", "compare", "Compare", id="runs.compare", tooltip="Compare with another run, or published figures"),
         Binding("c", "cleanup", "Clean up", id="runs.cleanup", tooltip="Clean up after killed runs"),
         Binding("m", "rename", "Rename", id="runs.rename", tooltip="Give a run another title"),
         Binding("x", "delete", "Delete", id="runs.delete", tooltip="Remove a run with all its figures"),
@@ -98,6 +107,35 @@ Where an engine died, c removes the mounts and loop devices that it left, and re
                 self.say("A run is being resumed already.")
             else:
                 self._resume(self._folder(run))
+
+    @work(group="compare", exclusive=True)
+    async def action_compare(self) -> None:
+        run = self._run()
+        if run is None or not run.is_readable:
+            self.say("This run can't be compared: the reason is shown below the list.")
+            return
+        published = {of.name: of for of in await asyncio.to_thread(all_publications)}
+        others = [one for one in self._runs() if one.is_readable and one.name != run.name]
+        options = comparable_lines(others, tuple(published.values()))
+        key = await self.app.push_screen_wait(PickScreen(f"Compare '{run.title}' with", options))
+        if key is None:
+            return
+        names = [run.name] if key in published else sorted((run.name, key))
+        folders = [folder for name in names for folder in self._folders if folder.name == name]
+
+        def read(vary: Sequence[Varied]) -> SideComparison:
+            given: list[Sequence[RunState] | Publication] = [[look(folder).state] for folder in folders]
+            given += [published[key]] if key in published else []
+            return compare_sides(sides_of(given, ()), vary)
+
+        with self.complaining():
+            try:
+                found = await asyncio.to_thread(read, ())
+            except RunsDiffer as error:
+                if not await self.agreed("Compare them all the same?", str(error), yes="Compare"):
+                    return
+                found = await asyncio.to_thread(read, tuple(map(Varied, error.vary.split(","))))
+            await self.app.push_screen_wait(OutputScreen(lambda width: comparison_lines(found, width)))
 
     def action_cleanup(self) -> None:
         if self.may("Cleaning up") and not self.is_busy("clean"):
