@@ -371,6 +371,9 @@ def columns_for(grid: Grid) -> tuple[Metric, ...]:
     return with_more(columns, [metric for metric in _WHERE_MEASURED if metric in present])
 
 
+_PLACES = {metric: place for place, metric in enumerate(Metric)}
+
+
 def _row(name: str, keys: Sequence[RowKey], cells: Sequence[CellFigures], *, with_redone: bool) -> GridRow:
     """Return the row of the first key, with those that came out equal to it."""
     found: dict[Metric, list[float]] = {}
@@ -378,7 +381,7 @@ def _row(name: str, keys: Sequence[RowKey], cells: Sequence[CellFigures], *, wit
     for cell in cells if with_redone else counted:
         for measurement in cell.measurements:
             found.setdefault(measurement.metric, []).append(measurement.value)
-    figures = tuple((metric, summarise(tuple(found[metric]))) for metric in Metric if metric in found)
+    figures = tuple((metric, summarise(tuple(found[metric]))) for metric in sorted(found, key=_PLACES.__getitem__))
     verdict = worst_verdict(tuple(cell.verdict for cell in cells))
     printed = dict.fromkeys(key.variant.as_printed for key in keys if key.variant.as_printed)
     return GridRow(name, keys[0], tuple(cells), figures, verdict, _row_notes(counted), tuple(printed), with_redone)

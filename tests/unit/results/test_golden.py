@@ -7,6 +7,7 @@ import os
 
 import pytest
 
+from tests.unit.house.source import CHECKOUT
 from tests.unit.results.golden import FORMS, KEPT, made
 
 
@@ -24,3 +25,8 @@ def test_nothing_else_is_kept() -> None:
 @pytest.mark.parametrize("name", [name for name in FORMS if name.endswith("-80.txt")])
 def test_a_report_fits_80_columns(name: str) -> None:
     assert max(map(len, (KEPT / name).read_text().splitlines())) <= 80
+
+
+def test_the_readmes_demo_is_the_kept_one() -> None:
+    here = (KEPT / "demo-80.txt").read_text().replace(": imported, finished.", ": finished.")
+    assert here in (CHECKOUT / "README.md").read_text()
