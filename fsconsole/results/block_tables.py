@@ -140,8 +140,8 @@ def verdict_table(block: Block, width: int = 80) -> TableValue:
     return replace(table, columns=(*table.columns[:at], head, *table.columns[at + 1 :]))
 
 
-_BEHIND_CHANGE = 4
-"""Columns from the change to the verdict."""
+_VERDICT_COLUMNS, _BEHIND_CHANGE = 5, 4
+"""Columns behind the axes, and those from the change to the verdict."""
 
 
 def _room(table: TableValue, width: int) -> int:
@@ -242,14 +242,29 @@ def figures_table(block: Block, grid: Grid) -> TableValue:
 def wide_table(block: Block, grid: Grid) -> TableValue:
     """Return the verdicts of a block with its other columns to their right."""
     verdicts = verdict_table(block, WIDE)
+    # The primary figure of published rows stands among the verdicts.
     others = tuple(metric for metric in block.columns if metric is not block.metric)
-    columns, cells, published = _figure_columns(block, grid, others)
+    columns, cells, published = _figure_columns(block, grid, (block.metric, *others))
+    before, after = len(block.axes) if len(verdicts.columns) > _VERDICT_COLUMNS else 0, _VERDICT_COLUMNS - 1
+
+    def among(rows: Sequence[_Published]) -> list[_Published]:
+        return [(name, (*[""] * before, of[0], *[""] * after, *of[1:]), note) for name, of, note in rows]
+
     rows: list[TableRow] = []
-    for row, line, of_row in zip(block.rows, verdicts.rows, cells, strict=True):
+    for row, line, (_, *of_row) in zip(block.rows, verdicts.rows, cells, strict=True):
         rows.append(replace(line, cells=(*line.cells, *of_row) if line.cells else ()))
-        rows += _published(row, published.pop(row.row.id, ()), len(verdicts.columns))
-    rows += _published(None, [one for of in published.values() for one in of], len(verdicts.columns))
-    return TableValue("variant", (*verdicts.columns, *columns), tuple(rows))
+        rows += _published(row, among(published.pop(row.row.id, [])), 0)
+    rows += _published(None, among([one for of in published.values() for one in of]), 0)
+    return TableValue("variant", (*verdicts.columns, *columns[1:]), tuple(rows))
+
+
+def brief(table: TableValue) -> TableValue:
+    """Return a table that tells in a few words why rows lack figures, where another one tells it whole."""
+    rows = (
+        replace(row, notes=() if row.cells else tuple(note.partition(":")[0] for note in row.notes))
+        for row in table.rows
+    )
+    return replace(table, rows=tuple(rows))
 
 
 _Published = tuple[str, tuple[str, ...], str]

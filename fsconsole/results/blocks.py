@@ -213,11 +213,12 @@ class _Against:
 def _against(plan: Plan, blocks: Sequence[Block], choice: GridChoice) -> _Against:
     """Return the baseline that was chosen, or the plan's. Raises UnknownBaseline."""
     rows = [row.row for block in blocks if block.kind is not BlockKind.RAW for row in block.rows]
-    labels = dict.fromkeys(label for row in rows for label in _labels(row, plan))
+    # By label the filesystem, whose name a row without a label has.
+    labels = {label: row.key.variant.filesystem for row in rows for label in _labels(row, plan)}
     planned = plan.baseline if plan.baseline in labels else next(iter(labels), "")
     wanted = choice.baseline.strip()
     if wanted in ("", planned):
-        return _Against(planned, planned, is_only=len(labels) == 1)
+        return _Against(planned or labels.get(planned, ""), planned, is_only=len(labels) == 1)
     if wanted in labels:
         return _Against(wanted, wanted, is_planned=False)
     name, _, value = wanted.partition("=")
@@ -268,7 +269,7 @@ def _compared(block: Block, plan: Plan, against: _Against, choice: GridChoice, g
 
     Raises TooManyPairs.
     """
-    at = block.axes.index(against.axis) if against.axis in block.axes else None
+    at = block.axes.index(against.axis) if against.axis and against.axis in block.axes else None
     if against.axis and at is None:
         return replace(block, notes=(f"Nothing to compare: {against.axis} is the same in all rows.",))
     if choice.all_pairs and len(block.rows) > MOST_PAIRED:

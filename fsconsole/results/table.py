@@ -209,7 +209,7 @@ def table_lines(value: TableValue, width: int, *, is_plain: bool = False) -> lis
         rows = (replace(row, cells=tuple(row.cells[i] for i in block if row.cells)) for row in value.rows)
         part = replace(value, columns=tuple(value.columns[i] for i in block), rows=tuple(rows))
         layout = lay_out(part, width, is_printed=True)
-        rule = "-" * (layout.name_width + sum(layout.widths) + layout.gap * len(block))
+        rule = "-" * min(width, layout.name_width + sum(layout.widths) + layout.gap * len(block))
         printed += [""] if printed else []
         printed.append(layout.head_line(0, 0).rstrip())
         printed += [] if is_plain else [layout.head_line(1, 0).rstrip(), rule]

@@ -10,6 +10,7 @@ from fsconsole.model.state import RunState
 from fsconsole.results.block_tables import (
     WIDE,
     block_title,
+    brief,
     captions,
     figures_table,
     fitted,
@@ -94,8 +95,12 @@ def _tables(blocks: Sequence[Block], grid: Grid, width: int, *, all_columns: boo
     for block in blocks:
         is_wide = width >= WIDE and block.is_compared
         if is_wide or block.columns:
-            of_figures = figures_table(block, grid) if all_columns else fitted(block, grid, width)
-            table = wide_table(block, grid) if is_wide else of_figures
+            if is_wide:
+                table = wide_table(block, grid)
+            else:
+                table = figures_table(block, grid) if all_columns else fitted(block, grid, width)
+            # Why a row has no figures is told whole once.
+            table = brief(table) if lines else table
             lines += ["", *_wrapped((block_title(block),), width), *table_lines(table, width)]
     lines += ["", *_wrapped((" ".join((*captions(blocks, grid), UNITS_NOTE)),), width)]
     if (of := grid.publication) is not None and of.own_columns:
@@ -104,7 +109,7 @@ def _tables(blocks: Sequence[Block], grid: Grid, width: int, *, all_columns: boo
     for block in blocks:
         if block.is_compared and width < WIDE:
             lines += ["", *_wrapped((verdict_title(block),), width)]
-            lines += table_lines(verdict_table(block, width), width, is_plain=True)
+            lines += table_lines(brief(verdict_table(block, width)), width, is_plain=True)
         if block.pairs:
             lines += ["", *_wrapped((f"{verdict_title(block)}: all pairs",), width)]
             lines += table_lines(pairs_table(block), width, is_plain=True)
@@ -154,7 +159,7 @@ def _section(title: str, told: Mapping[str, str], width: int) -> list[str]:
 
 
 def _wrapped(sentences: Sequence[str], width: int) -> list[str]:
-    return [part for sentence in sentences for part in wrap(sentence, width, max_lines=_ANY_LINES)]
+    return [part for sentence in sentences for part in wrap(printable(sentence), width, max_lines=_ANY_LINES)]
 
 
 _ANY_LINES = 100

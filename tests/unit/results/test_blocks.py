@@ -8,11 +8,13 @@ import json
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.errors.runs import TooManyPairs, UnknownBaseline, UnknownColumn
 from fsconsole.model.events import FeatureSeen, Outcome
-from fsconsole.model.figures import Measurement
+from fsconsole.model.figures import Measurement, Publication, PublishedRow
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import RAW, Cell, Order, Setting, Step, StepKind, Variant
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
@@ -29,7 +31,7 @@ from fsconsole.results.json import render_json
 from fsconsole.results.markdown import render_markdown
 from fsconsole.results.table import table_lines
 from fsconsole.results.text import ReportPage, render_text
-from fsconsole.text import cells_of
+from fsconsole.text import cells_of, printable
 from tests.unit.results import build
 
 STEADY = [1.0, 1.01, 0.99, 1.02, 0.98]
@@ -285,6 +287,50 @@ def test_at_80_columns_a_row_has_figure_change_interval_n_strip_and_one_word_and
             assert max(map(cells_of, text.splitlines())) <= 80
             heads = [line for line in text.splitlines() if line.endswith("verdict")]
             assert all(line.index(" durable") >= 20 for line in heads if " durable" in line), text
+
+
+WORDS = st.text(max_size=40)
+
+
+@settings(max_examples=40)
+@given(labels=st.lists(WORDS, min_size=2, max_size=3, unique=True), name=WORDS, value=WORDS, width=st.integers(40, 160))
+def test_no_line_of_verdicts_is_wider_than_asked_for_and_none_acts_on_a_terminal(
+    *, labels: list[str], name: str, value: str, width: int
+) -> None:
+    axes = [Setting(((name, one),)) for one in (value, f"{value}2")]
+    state = made({(Variant(label, "xfs"), of): 1.0 for label in labels for of in axes}, rounds=3)
+    grid = build_grid(state)
+    for choice in (AS_PLANNED, GridChoice(all_pairs=True)):
+        text = render_text(state, grid, standing="", choice=choice, page=ReportPage(width))
+        assert all(cells_of(line) <= width for line in text.split("\n"))
+        assert all(printable(line) == line for line in text.split("\n"))
+        assert "verdict" in text
+
+
+def test_published_rows_stand_in_wide_tables_too_with_their_primary_figure_among_the_verdicts() -> None:
+    printed = replace(EXT4, as_printed="ext4 -I 256")
+    state = made({(XFS, PLAIN): 1.0, (printed, PLAIN): 0.85})
+    figures = (Measurement(Metric.DURABLE, 77e6), Measurement(Metric.WRITE, 99e6))
+    publication = Publication(
+        "p", "A study", "S", "2008", "two disks", "files", (PublishedRow("", "ext4 -I 256", figures),)
+    )
+    grid = build_grid(state, publication=publication)
+    lines = render_text(state, grid, standing="", page=ReportPage(140)).splitlines()
+    own, published = next((line, lines[at + 1]) for at, line in enumerate(lines) if line.startswith("ext4"))
+    assert published.split()[:2] == ["published", "77.0"]
+    head = next(line for line in lines if "verdict" in line)
+    assert published.index("77.0") + 4 == head.index("durable") + len("durable") == own.index("349") + 3
+    assert published.index("99.0") + 4 == head.index("write") + len("write")
+
+
+def test_why_a_row_has_no_figures_is_told_whole_once() -> None:
+    cells = [
+        build.failed(cell.index) if planned.variant is BTRFS else cell
+        for planned, cell in zip(THREE.request.plan.cells, THREE.cells, strict=True)
+    ]
+    text = render_text(replace(THREE, cells=tuple(cells)), build_grid(replace(THREE, cells=tuple(cells))), standing="")
+    assert text.count("failed: mkfs: mkfs.xfs failed") == 1
+    assert [line.split() for line in text.splitlines() if line.startswith("btrfs")][1:] == [["btrfs", "failed"]] * 3
 
 
 def test_wide_pages_and_markdown_have_the_other_columns_to_the_right_of_the_verdict() -> None:

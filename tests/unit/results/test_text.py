@@ -64,10 +64,8 @@ variant                          mkfs         check   durable  warn
 -------------------------------------------------------------------
 ext4 data=ordered               0.043         0.312     0.071    ab
 ext4 data=writeback,nodelalloc  0.043  errors 3.120     0.071     a
-xfs                             failed: mkfs: mkfs.xfs failed with exit code 1:
-                                no room
-btrfs                           unavailable: mkfs.btrfs is not installed
-                                (package btrfs-progs)
+xfs                             failed
+btrfs                           unavailable
 
 One cell per row (n = 1): how far repeats would spread is not known. Sorted by
 durable, check, best first. MB = 10^6 bytes, MiB = 2^20 bytes.
