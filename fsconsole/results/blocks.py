@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import combinations
@@ -298,12 +298,19 @@ def _compared(block: Block, plan: Plan, against: _Against, choice: GridChoice, g
     block = replace(block, rows=rows, baseline=against.words if bases and family else "", family=family)
     if not family or gate.why:
         return replace(block, notes=(gate.why,) if family else ())
-    notes: tuple[str, ...] = ()
-    if choice.all_pairs:
-        notes = (f"Intervals hold for all {family} pairs together.",)
-    elif not against.is_planned:
-        notes = (f"Baseline chosen after the run: intervals are corrected over all {family} pairs.",)
+    notes = tuple(_interval_notes(family, against, choice, gate))
     return _with_verdicts(replace(block, notes=notes), bases, choice, gate)
+
+
+def _interval_notes(family: int, against: _Against, choice: GridChoice, gate: _Gate) -> Iterator[str]:
+    """Yield for what the intervals of a block hold, where that isn't its planned rows at 95 %."""
+    if choice.all_pairs:
+        yield f"Intervals hold for all {family} pairs together."
+    elif not against.is_planned:
+        yield f"Baseline chosen after the run: intervals are corrected over all {family} pairs."
+    if gate.alpha != ALPHA:
+        level = f"{100 * (1 - gate.alpha):g} %"
+        yield f'Of repeats = "auto": the intervals are at {level}, so that all looks together err in 5 %.'
 
 
 def _with_verdicts(block: Block, bases: Mapping[int, int], choice: GridChoice, gate: _Gate) -> Block:
