@@ -84,8 +84,8 @@ def _different(of: SideComparison) -> tuple[str, list[str]]:
     same = f"; the same in all: {', '.join(alike)}" if alike else ""
     alone = dict.fromkeys(words for block in of.blocks for words in block.alone)
     rest = [f"not in {names[0]}, and left out: {', '.join(alone)}"] if alone else []
-    told = [*first, *more, *rest]
-    return f"{'What' if told else 'Nothing'} differs{same}", told
+    lines = [*first, *more, *rest]
+    return f"{'What' if lines else 'Nothing'} differs{same}", lines
 
 
 # Tables: the primary column of each block with intervals, then its other figures with their changes.
