@@ -20,18 +20,14 @@ from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.plan import keys
 from fsconsole.plan.arrays import LEVELS
 from fsconsole.plan.planfile import (
-    DEFAULT_BLOCK_SIZE_BYTES,
     SCHEMA,
     ArrayAxis,
     Checklist,
     PlanFile,
-    Scale,
-    ScaleKind,
     VariantText,
 )
 from fsconsole.plan.read import read_array, require_one_stripe_cache
 from fsconsole.plan.read_workload import read_workloads
-from fsconsole.text import MIB
 
 _Item = TypeVar("_Item")
 Values = tuple[tuple[str, str], ...]
@@ -98,11 +94,9 @@ def plan_to_toml(plan: PlanFile) -> str:
 
 
 def new_draft() -> Draft:
-    """Return what a draft begins with: two filesystems, one load that fits anywhere, three repeats."""
-    kind, block = WorkloadKind.CREATE, DEFAULT_BLOCK_SIZE_BYTES
-    load = Workload("large files", kind, 4, 0, 512 * MIB, block, thread_counts=(4,))
-    checklists = (Checklist("ext4"), Checklist("xfs"))
-    return Draft(PlanFile("New plan", (load,), checklists, repeats=3, scale=Scale(ScaleKind.FIT)))
+    """Return what a draft begins with: two filesystems, and one load that a pilot sizes, so that it fits anywhere."""
+    loads = checked_workloads([{"name": "large files", "kind": WorkloadKind.CREATE.value, "threads": 4}])
+    return Draft(PlanFile("New plan", loads, (Checklist("ext4"), Checklist("xfs")), repeats=5))
 
 
 def changed(draft: Draft, **changes: Any) -> Draft:

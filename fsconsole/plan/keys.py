@@ -347,7 +347,7 @@ RUN = (
         "if every verdict is decided by then.", (DEFAULT_REPEATS, False), ("repeats", "is_auto")),
     Key("primary", Kind("a column of `fsconsole results --help`", _column, lambda metric: metric.column if metric else ""),
         "The column that verdicts are on. Default, and where a block lacks it: durable, read or ops/s by the kind of load; check, "
-        "durable delete or mkfs for a filesystem's life.", None),
+        "durable delete or mkfs for a filesystem's life.", None, offered=tuple(metric.column for metric in Metric)),
     Key("same", Kind("per cent, above 0 and at most 100", _share, _percent_toml, number_of),
         "A difference that certainly lies within so many per cent of the baseline is called the same.", DEFAULT_SAME),
     Key("control", FLAG, "Runs the baseline twice, as two rows: any difference between them is noise of this machine.", default=False),

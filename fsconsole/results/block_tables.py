@@ -239,9 +239,9 @@ def figures_table(block: Block, grid: Grid) -> TableValue:
     return TableValue("variant", (*axes, *columns), tuple(rows))
 
 
-def wide_table(block: Block, grid: Grid) -> TableValue:
-    """Return the verdicts of a block with its other columns to their right."""
-    verdicts = verdict_table(block, WIDE)
+def wide_table(block: Block, grid: Grid, width: int = WIDE) -> TableValue:
+    """Return the verdicts of a block, fitted into a width, with its other columns to their right."""
+    verdicts = verdict_table(block, width)
     # The primary figure of published rows stands among the verdicts.
     others = tuple(metric for metric in block.columns if metric is not block.metric)
     columns, cells, published = _figure_columns(block, grid, (block.metric, *others))

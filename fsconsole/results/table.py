@@ -12,8 +12,8 @@ from fsconsole.text import cells_of, pad_left, pad_right, shorten_middle, wrap
 LEAST_WIDTH = 40
 """Below this nothing can be printed; a narrower terminal wraps the lines itself."""
 
-_LEAST_NAME, _LEAST_PRINTED = 16, 20
-"""Cells of names at least: on a screen, which shows the whole name below, and printed."""
+_LEAST_NAME = 20
+"""Cells of names at least."""
 _NAME_LINES = 2
 _ANY_LINES = 100
 _NOTE_LINES = 8
@@ -180,11 +180,10 @@ def lay_out(value: TableValue, width: int, *, is_printed: bool = False) -> Table
     """
     widths = value.widths
     longest = max(map(cells_of, (value.name, *(row.name for row in value.rows))))
-    least = _LEAST_PRINTED if is_printed else _LEAST_NAME
-    wanted = min(least, longest) if is_printed else longest
+    wanted = min(_LEAST_NAME, longest) if is_printed else longest
     gap = _GAPS[sum(widths) + _GAPS[0] * len(widths) + wanted > width]
     left = width - sum(widths) - gap * len(widths)
-    name_width = max(2, min(longest, max(left, min(least, width))))
+    name_width = max(2, min(longest, max(left, min(_LEAST_NAME, width * 4 // 5))))
     note_lines = _NOTE_LINES if is_printed else 1
     rows = tuple(_fitted(row, name_width, width, note_lines) for row in value.rows)
     begins = (0, *accumulate(row.height for row in rows))
@@ -201,7 +200,7 @@ def table_lines(value: TableValue, width: int, *, is_plain: bool = False) -> lis
     blocks: list[list[int]] = [[]]
     for column in range(len(widths)):
         taken = sum(widths[other] + _GAPS[1] for other in (*blocks[-1], column))
-        if blocks[-1] and taken > width - min(_LEAST_PRINTED, longest):
+        if blocks[-1] and taken > width - min(_LEAST_NAME, longest):
             blocks.append([])
         blocks[-1].append(column)
     printed: list[str] = []

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fsconsole import units
 from fsconsole.catalog.filesystem import Catalog, Filesystem, Option, Verdict
 from fsconsole.errors import FsconsoleError
-from fsconsole.model.answers import LevelAnswer, PlanAnswer
-from fsconsole.model.plan import ArraySpec, Cell, Plan, array_words
+from fsconsole.model.answers import LevelAnswer, PlanAnswer, StepAnswer
+from fsconsole.model.plan import ArraySpec, Cell, Plan, Step, array_words
 from fsconsole.plan.arrays import ABOUT_LEVELS, LEVELS, array_objections
 from fsconsole.plan.draft import NO_ARRAY, Draft, Values, values_of, words_of
 from fsconsole.plan.expand import array_choices
@@ -17,6 +17,7 @@ from fsconsole.plan.keys import ARRAY, Key
 from fsconsole.plan.outcome import Outcome, ThisMachine
 from fsconsole.plan.planfile import Checklist, PlanFile, TargetSpec, VariantText
 from fsconsole.plan.rows import Candidate
+from fsconsole.plan.sizing import pilot_steps
 from fsconsole.show.lines import Line, Mark, mark_of
 from fsconsole.show.plan_text import STEP_WIDTH, acts_of, cell_words, size_words
 from fsconsole.text import cells_of, printable, shorten_middle
@@ -223,20 +224,36 @@ def cell_lines(cells: Sequence[Cell]) -> tuple[Line, ...]:
     )
 
 
-def commands_by_cell(answer: PlanAnswer) -> dict[str, tuple[str, ...]]:
-    """Return the steps of each cell of a plan's answer as lines of text, by the key of its line."""
+def pilot_lines(tried: Sequence[Cell]) -> tuple[Line, ...]:
+    """Return a line for each cell that a pilot of loads is made of."""
+    return tuple(
+        Line(_key(cell.index, "pilot"), f"Pilot on {cell.variant.label}", value="sizes the loads first", wraps=True)
+        for cell in tried
+    )
+
+
+def commands_by_cell(answer: PlanAnswer, tried: Sequence[Cell] = ()) -> dict[str, tuple[str, ...]]:
+    """Return the steps of each cell of a plan's answer as lines of text, by the key of its line; of pilots likewise."""
     found = {}
+    of_pilots = {cell.index: cell for cell in tried}
     for cell in answer.cells:
         lines = [printable(f"It can't run: {cell.unavailable}")] if cell.unavailable else []
-        for step in cell.steps:
-            lines.append(printable(f"{step.kind.value:<{STEP_WIDTH}}{step.title}"))
-            lines += [f"  {line}" for line in acts_of(step)]
-        found[_key(cell.index)] = tuple(lines)
+        found[_key(cell.index)] = (*lines, *_steps((step, step) for step in cell.steps))
+        if cell.index in of_pilots:
+            steps = ((step, cell.steps[at]) for at, step in pilot_steps(of_pilots[cell.index]) if at < len(cell.steps))
+            found[_key(cell.index, "pilot")] = tuple(_steps(steps))
     return found
 
 
-def _key(index: int) -> str:
-    return f"cell {index + 1}"
+def _steps(steps: Iterable[tuple[Step | StepAnswer, StepAnswer]]) -> Iterator[str]:
+    """Yield steps in lines: what each is called, and the commands of the one beside it."""
+    for said, step in steps:
+        yield printable(f"{said.kind.value:<{STEP_WIDTH}}{said.title}")
+        yield from (f"  {line}" for line in acts_of(step))
+
+
+def _key(index: int, what: str = "cell") -> str:
+    return f"{what} {index + 1}"
 
 
 def filesystem_lines(draft: Draft, catalog: Catalog, here: ThisMachine) -> tuple[Line, ...]:

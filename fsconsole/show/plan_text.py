@@ -14,7 +14,7 @@ from fsconsole.model.statistics import LOOKS
 from fsconsole.plan.requirements import limits_in_words
 from fsconsole.plan.sizing import pilot_steps, pilots, sizes_in_words
 from fsconsole.results.content import hanging
-from fsconsole.text import cells_of, pad_right, printable
+from fsconsole.text import cells_of, pad_right, printable, shorten_middle
 
 STEP_WIDTH = 16
 _LOOKS = f"{', '.join(map(str, LOOKS[:-1]))} or {LOOKS[-1]}"
@@ -95,6 +95,16 @@ def power_words(power: PowerAnswer) -> str:
     last = f"; last run here: {_found(power.last)}" if power.last else ""
     counts = f"{power.rounds} rounds{f' (auto: {_LOOKS})' * power.is_auto}, {power.rows} rows"
     return f"{counts} find a difference of {found}{last}; each round +{units.format_guess(power.round_s)}."
+
+
+def power_line(power: PowerAnswer, width: int) -> str:
+    """Return the same in a line of at most width cells: fewer spreads where that of the last run is known."""
+    words = power_words(power)
+    if cells_of(words) > width and not power.no_verdicts:
+        shown = power.findable[:-1] if power.last else power.findable
+        found = ", ".join(map(_found, shown)).replace(" at ", " at a spread of ", 1)
+        words = f"Differences found: {found}" + (f"; last run {_found(power.last)}" if power.last else "")
+    return shorten_middle(words, width)
 
 
 def _found(one: Findable) -> str:

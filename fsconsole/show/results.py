@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from fsconsole.client.runs import Look
 from fsconsole.model.figures import Publication
 from fsconsole.model.metrics import OF_MIXES, PILOTS, Metric, Unit
-from fsconsole.results.content import (
-    check_words,
-    cpu_words,
-    crash_words,
-    heading,
-    order_words,
-    table_of,
-    warning_lines,
-    worded_for,
+from fsconsole.model.state import RunState
+from fsconsole.results.block_tables import figures_table, notes_of, pairs_table, wide_table
+from fsconsole.results.blocks import (
+    AS_PLANNED,
+    BY_CHANGE,
+    BY_NAME,
+    Block,
+    BlockKind,
+    BlockRow,
+    GridChoice,
+    Pair,
+    blocks_of,
 )
-from fsconsole.results.grid import (
-    DEFAULT_SORT,
-    Grid,
-    GridRow,
-    columns_for,
-    highest_first,
-    sort_grid,
-)
+from fsconsole.results.columns import figures_in
+from fsconsole.results.content import heading, publication_words
+from fsconsole.results.grid import Grid, highest_first
+from fsconsole.results.requirements import RunRequirements, run_sentence
 from fsconsole.results.sentences import RunFindings, findings_lines
 from fsconsole.results.table import Column, TableRow, TableValue
-from fsconsole.show.lines import TextLine, text_lines
+from fsconsole.show.lines import Line, TextLine, text_lines
+from fsconsole.show.results_row import compared_words, row_lines
 from fsconsole.show.terminal import Glyphs
-from fsconsole.text import printable, wrap
+from fsconsole.text import cells_of, printable, shorten_middle, wrap
 
 _FIRST_OF_GROUP = {
     "write and read": (
@@ -100,13 +101,17 @@ def moved(chosen: tuple[Metric, ...], metric: Metric, by: int) -> tuple[Metric, 
     return (*others[:place], metric, *others[place:])
 
 
-def choice_table(grid: Grid, chosen: tuple[Metric, ...]) -> TableValue:
-    """Return the list to tick: each column with its group, unit, and place among those that are shown."""
+def choice_table(block: Block, chosen: tuple[Metric, ...]) -> TableValue:
+    """Return the list to tick: each column with its group, unit, and place among those that are shown.
+
+    Those of which the block has figures come first.
+    """
     columns = (Column("unit", is_right=False), Column("place"), Column("group", is_right=False))
     units = {Unit.BYTES_PER_S: "MB/s", Unit.COUNT: "", Unit.BYTES: "bytes"}
-    present = {metric for row in grid.rows for metric, _ in row.figures}
+    listed = [row.row for row in block.rows]
+    present = figures_in(block.load, listed, is_raw=block.kind is BlockKind.RAW)
     rows = []
-    for group, metric in grouped():
+    for group, metric in sorted(grouped(), key=lambda pair: pair[1] not in present):
         is_chosen = metric in chosen
         place = str(chosen.index(metric) + 1) if is_chosen else ""
         name = f"[{'x' if is_chosen else ' '}] {metric.column}"
@@ -116,52 +121,146 @@ def choice_table(grid: Grid, chosen: tuple[Metric, ...]) -> TableValue:
     return TableValue("column", columns, tuple(rows))
 
 
+NOTHING_REQUIRED = RunRequirements({}, None)
+_EMPTY = TableValue("variant", (), ())
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How the operator wants to see a grid; columns empty: those that it shows unasked."""
+    """How the operator wants to see a run's blocks."""
 
-    columns: tuple[Metric, ...] = ()
-    sort_by: Metric = DEFAULT_SORT
-    is_reversed: bool = False
-    baseline: str = ""
-    """The key of a row; empty for none."""
+    of_blocks: GridChoice = AS_PLANNED
     publication: Publication | None = None
+    at: int = 0
+    """Position of the block that is shown."""
 
 
 @dataclass(frozen=True, slots=True)
-class GridView:
-    """A grid arranged as it was chosen, with its table."""
+class BlockView:
+    """One block arranged as it was chosen, with its table."""
 
     grid: Grid
-    columns: tuple[Metric, ...]
-    table: TableValue
-    caption: str
+    blocks: tuple[Block, ...] = ()
+    at: int = 0
+    table: TableValue = _EMPTY
+    sorts: tuple[str, ...] = ()
+    """What each column of the table sorts by, as --sort takes it; empty: it has no order."""
+    caption: str = "The plan has no cells."
 
-    def row(self, key: str) -> GridRow | None:
-        """Return the grid's row of that key; None for a published one, or one that is gone."""
-        return next((row for row in self.grid.rows if row.id == key), None)
+    @property
+    def block(self) -> Block | None:
+        """The block that is shown; None for a plan without cells."""
+        return self.blocks[self.at] if self.blocks else None
 
+    def row(self, key: str) -> BlockRow | None:
+        """Return the block's row of that key; None for a published one, a pair, or one that is gone."""
+        rows = self.block.rows if self.block is not None else ()
+        return next((row for row in rows if row.row.id == key), None)
 
-def arranged(grid: Grid, choice: Choice, glyphs: Glyphs) -> GridView:
-    """Return a grid as it was chosen."""
-    grid = replace(sort_grid(grid, choice.sort_by, is_reversed=choice.is_reversed), publication=choice.publication)
-    columns = choice.columns or columns_for(grid)
-    baseline = next((row for row in grid.rows if row.id == choice.baseline), None)
-    at = columns.index(grid.sorted_by) if grid.sorted_by in columns else None
-    mark = glyphs.down if highest_first(grid.sorted_by) != grid.is_reversed else glyphs.up
-    table = replace(table_of(grid, columns, baseline), marked=at, mark=mark)
-    return GridView(grid, columns, table, _caption(grid, baseline))
-
-
-def sorted_by(choice: Choice, metric: Metric) -> Choice:
-    """Return a choice sorted by a column, or the other way round where it is sorted by that one already."""
-    again = metric is choice.sort_by
-    return replace(choice, sort_by=metric, is_reversed=again and not choice.is_reversed)
+    def pair(self, key: str) -> Pair | None:
+        """Return the pair of that key."""
+        pairs = self.block.pairs if self.block is not None else ()
+        return pairs[int(key)] if key.isdecimal() and int(key) < len(pairs) else None
 
 
-def with_baseline(choice: Choice, key: str) -> Choice:
-    """Return a choice with a row as baseline, or without one where it was that row."""
-    return replace(choice, baseline="" if choice.baseline == key else key)
+def arranged(state: RunState, grid: Grid, choice: Choice, glyphs: Glyphs, width: int = 80) -> BlockView:
+    """Return a run's blocks as they were chosen, for so many columns. Raises UnknownBaseline, TooManyPairs."""
+    grid = replace(grid, publication=choice.publication)
+    blocks = blocks_of(state, grid, choice.of_blocks)
+    if not blocks:
+        return BlockView(grid)
+    at = choice.at % len(blocks)
+    block = blocks[at]
+    table = _table(block, grid, width)
+    sorts = _sorts(block, table)
+    by = block.sorted_by or block.metric.column
+    is_falling = _is_rate(block, by) != choice.of_blocks.is_reversed
+    marked = sorts.index(by) if by in sorts else None
+    table = replace(table, marked=marked, mark=glyphs.down if is_falling else glyphs.up)
+    return BlockView(grid, blocks, at, table, sorts, _caption(block, by, width - 4, is_falling=is_falling))
+
+
+def _table(block: Block, grid: Grid, width: int) -> TableValue:
+    """Return verdicts with the other columns to their right, which may be out of sight; figures where nothing is compared."""
+    if block.pairs:
+        return pairs_table(block)
+    return wide_table(block, grid, width) if block.is_compared else figures_table(block, grid)
+
+
+def _sorts(block: Block, table: TableValue) -> tuple[str, ...]:
+    """Return what each column of a table sorts by; a table without room for axes has none of their columns."""
+    names = [column.name for column in table.columns]
+    axes = block.axes if names[: len(block.axes)] == [printable(axis) for axis in block.axes] else ()
+    metrics = [metric.column for metric in block.columns]
+    if block.is_compared:
+        others = (name for name in metrics if name != block.metric.column)
+        metrics = [block.metric.column, BY_CHANGE, "", BY_CHANGE, BY_CHANGE, *others]
+    known = [] if block.pairs else [*axes, *metrics]
+    return (*known, *[""] * (len(names) - len(known)))
+
+
+def changed(choice: Choice, **changes: Any) -> Choice:
+    """Return a choice with other fields of its GridChoice."""
+    return replace(choice, of_blocks=replace(choice.of_blocks, **changes))
+
+
+def sorted_by(choice: Choice, block: Block, column: str) -> Choice:
+    """Return a choice sorted by a column, or the other way round where the block is sorted by that one already."""
+    usual = "" if block.axes else block.metric.column
+    again = column == (block.sorted_by or usual)
+    return changed(choice, sort_by=column, is_reversed=again and not choice.of_blocks.is_reversed)
+
+
+def with_published(choice: Choice, publication: Publication | None) -> Choice:
+    """Return a choice with a publication's rows, and the columns that it has."""
+    return changed(replace(choice, publication=publication), columns=())
+
+
+def with_baseline(choice: Choice, block: Block, baseline: str) -> Choice:
+    """Return a choice with another baseline; with the one that there is, with the plan's own."""
+    is_same = baseline in (choice.of_blocks.baseline, block.baseline)
+    return changed(choice, baseline="" if is_same else baseline)
+
+
+def baseline_lines(block: Block) -> tuple[Line, ...]:
+    """Return a line for each baseline of a block: its variants, then the values of its axes."""
+    names = dict.fromkeys(row.name for row in block.rows)
+    values = dict.fromkeys(
+        f"{axis}={row.axes[place]}" for place, axis in enumerate(block.axes) for row in block.rows if row.axes[place]
+    )
+    told = [(name, "at equal values of everything else") for name in names if len(names) > 1]
+    told += [(value, "everything else equal") for value in values]
+    return tuple(Line(key, key, value="the baseline now" if key == block.baseline else words) for key, words in told)
+
+
+def sort_lines(block: Block) -> tuple[Line, ...]:
+    """Return a line for all that a block can be sorted by."""
+    now = block.sorted_by or block.metric.column
+    metrics = dict.fromkeys((block.metric, *block.columns))
+    told = [(BY_NAME, "name"), *((axis, "axis") for axis in block.axes)]
+    told += [(BY_CHANGE, f"against {block.baseline}")] if block.is_compared else []
+    told += [(metric.column, metric.help) for metric in metrics]
+    return tuple(Line(key, key, value=f"{words} (now)" if key == now else words) for key, words in told)
+
+
+def with_columns(choice: Choice, view: BlockView, columns: tuple[Metric, ...]) -> Choice:
+    """Return a choice with other columns of the block that is shown, none for the usual ones of all blocks.
+
+    The other blocks keep their columns, as far as this one hasn't them.
+    """
+    own = view.block.columns if view.block is not None else ()
+    others = (metric for block in view.blocks for metric in block.columns if metric not in own)
+    listed = tuple(dict.fromkeys((*columns, *others))) if columns else ()
+    return changed(choice, columns=listed)
+
+
+def block_names(view: BlockView, width: int) -> tuple[tuple[str, bool], ...]:
+    """Return the names of all blocks, each with whether it is shown; where they are too wide, that one with its number."""
+    names = tuple((f" {printable(block.name)} ", at == view.at) for at, block in enumerate(view.blocks))
+    if sum(cells_of(name) for name, _ in names) <= width:
+        return names
+    number = f" {view.at + 1} of {len(names)}: "
+    return ((number + shorten_middle(names[view.at][0].lstrip(), width - len(number)), True),)
 
 
 def title_lines(look: Look, width: int) -> tuple[TextLine, ...]:
@@ -176,30 +275,42 @@ def title_lines(look: Look, width: int) -> tuple[TextLine, ...]:
     )
 
 
-def pane_lines(row: GridRow, grid: Grid, findings: RunFindings, width: int) -> tuple[TextLine, ...]:
-    """Return what is to be said of a row: its whole name, why figures are missing, what the run shows, its warnings."""
-    lines = text_lines(row.name, width, "strong")
-    for said in (*(f"published as: {other}" for other in row.printed), *row.notes):
+def pane_lines(
+    view: BlockView, key: str, findings: RunFindings, width: int, required: RunRequirements = NOTHING_REQUIRED
+) -> tuple[TextLine, ...]:
+    """Return what is to be said of a row, then of its block, then of the run."""
+    block = view.block
+    if block is None:
+        return ()
+    lines: list[TextLine] = []
+    if (row := view.row(key)) is not None:
+        lines += row_lines(row, block, view.grid, required.rows.get(key, ()), width)
+    elif (pair := view.pair(key)) is not None:
+        lines += text_lines(f"{pair.row} against {pair.other}", width, "strong")
+        lines += [line for said in compared_words(pair.compared, block, pair.other) for line in text_lines(said, width)]
+    elif view.grid.publication is not None:
+        lines += [line for said in publication_words(view.grid.publication) for line in text_lines(said, width)]
+    for said in filter(None, (*block.common, *notes_of([block]), run_sentence(required))):
         lines += text_lines(said, width)
-    lines += map(TextLine, findings_lines(findings, width))
-    for words in filter(None, (cpu_words(row), check_words(row), crash_words(row))):
-        lines += text_lines(words, width)
-    for warning in worded_for(row, grid):
-        lines += map(TextLine, warning_lines(warning, width))
-    return tuple(lines)
+    return (*lines, *map(TextLine, findings_lines(findings, width)))
 
 
-def _caption(grid: Grid, baseline: GridRow | None) -> str:
-    """Return what the figures are and how rows are sorted: a line of 80 columns, but for a baseline's name."""
-    if not grid.rows:
-        return "The plan has no cells."
-    if not grid.repeats:
-        return f"No row has a figure for {grid.sorted_by.column} yet."
-    numbers = " to ".join(str(n) for n in dict.fromkeys((grid.repeats[0], grid.repeats[-1])))
-    what = "One cell a row" if grid.repeats == (1,) else f"Medians of {numbers} cells"
-    if baseline is not None:
-        what = f"Per cent of '{printable(baseline.name)}'"
-    return f"{what}; sorted by {order_words(grid)}"
+def _is_rate(block: Block, by: str) -> bool:
+    """Return whether what a block is sorted by stands from the highest down unless it is reversed."""
+    names = {metric.column: metric for metric in (*block.columns, block.metric)}
+    return highest_first(block.metric if by == BY_CHANGE else names[by]) if by == BY_CHANGE or by in names else False
+
+
+def _caption(block: Block, by: str, width: int, *, is_falling: bool) -> str:
+    """Return why there are no verdicts, else what the figures are compared with; and how rows are sorted."""
+    axes = "" if block.sorted_by else "".join(f"{axis}, " for axis in block.axes)
+    order = f"sorted by {axes}{by}, {'highest' if is_falling else 'lowest'} first"
+    if block.notes:
+        whole = f"{block.notes[0].removesuffix('.')}; {order}"
+        return whole if cells_of(whole) <= width else block.notes[0]
+    if not block.baseline:
+        return f"Compared with nothing; {order}"
+    return f"{block.metric.column} against {block.baseline}; {order}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,22 +324,24 @@ class Export:
 
 
 EXPORTS = (
+    Export(".txt", "Text: the report, as `fsconsole results` prints it", "table"),
     Export(".csv", "CSV: a line per cell, all figures in base units", "csv"),
     Export(".summary.csv", "CSV: a line per row of the grid: median, n, spread", "csv", is_summary=True),
     Export(".json", "JSON: all that is known", "json"),
-    Export(".md", "Markdown: the grid as it is shown here", "md"),
+    Export(".md", "Markdown: the blocks as they are shown here", "md"),
 )
 
 
-def export_words(
-    run: str, runs_dir: str, export: Export, choice: Choice, columns: tuple[Metric, ...]
-) -> tuple[str, ...]:
-    """Return the words of the command that prints an export."""
-    words = ["results", run, "--runs", runs_dir, "--format", export.format]
+def export_words(run: str, runs_dir: str, export: Export, choice: Choice) -> tuple[str, ...]:
+    """Return the words of the command that prints an export of the same view."""
+    of_blocks, words = choice.of_blocks, ["results", run, "--runs", runs_dir, "--format", export.format]
     words += ["--summary"] if export.is_summary else []
-    words += ["--sort", choice.sort_by.value]
-    if export.format == "md":
-        words += ["--columns", ",".join(metric.value for metric in columns)]
+    words += ["--sort", of_blocks.sort_by] if of_blocks.sort_by else []
+    words += ["--reverse"] if of_blocks.is_reversed else []
+    words += ["--baseline", of_blocks.baseline] if of_blocks.baseline else []
+    words += ["--all-pairs"] if of_blocks.all_pairs else []
+    words += ["--with-redone"] if of_blocks.with_redone else []
+    words += ["--columns", ",".join(metric.value for metric in of_blocks.columns)] if of_blocks.columns else []
     if export.format != "csv" and choice.publication is not None:
         words += ["--with", choice.publication.name]
     return tuple(words)

@@ -23,7 +23,7 @@ async def test_the_screen_and_its_dialogs_look_as_they_were_drawn(
             await hand.pilot.pause()
             assert_looks_as_kept(hand.pilot, f"{name}-{size[0]}x{size[1]}")
 
-        seen = await hand.sees("New plan", "2 variants, 6 cells; 12.0 GiB to write", "No device is ticked")
+        seen = await hand.sees("New plan", "2 variants, 10 cells; about 46.6 GiB to write", "No device is ticked")
         assert "[x] ext4" in seen
         assert "[ ] btrfs" in seen
         assert all(len(line) <= size[0] for line in seen.splitlines())
@@ -54,10 +54,10 @@ async def test_space_ticks_a_filesystem_with_its_section_and_an_option_from_off_
         await hand.go_to("filesystems")
         await hand.look_at("btrfs")
         await hand.keys("space")
-        await hand.sees("[x] btrfs", "3 variants, 9 cells")
+        await hand.sees("[x] btrfs", "3 variants, 15 cells")
         assert hand.screen.draft.is_ticked("btrfs")
         await hand.keys("space")
-        await hand.sees("[ ] btrfs", "2 variants, 6 cells")
+        await hand.sees("[ ] btrfs", "2 variants, 10 cells")
         # One that is not here can't be ticked, and says why.
         await hand.look_at("jfs")
         await hand.keys("space")
@@ -130,4 +130,4 @@ async def test_p_tries_the_options_of_what_is_ticked_and_what_was_refused_is_sho
 async def test_a_catalog_that_gives_no_answer_is_told_and_the_plan_goes_on() -> None:
     children = Scripted({"catalog": Done(("catalog",), 1, "", "fsconsole: something broke\nhint: mend it\n")})
     async with at_plan(children=children) as hand:
-        await hand.sees("something broke", "2 variants, 6 cells")
+        await hand.sees("something broke", "2 variants, 10 cells")

@@ -48,7 +48,7 @@ async def test_levels_chunks_and_assume_clean_are_ticked_and_told(size: tuple[in
         await ticks(hand, "raid5", "raid10", "chunk", "chunk", "assume_clean")
         assert arrays_of(hand) == (ArrayAxis(("raid5", "raid10"), (64 * KIB, 512 * KIB), assume_clean=True),)
         await hand.settled()
-        await hand.sees("Arrays       4", "[x] assume_clean", "24 cells", "labelled on every figure")
+        await hand.sees("Arrays       4", "[x] assume_clean", "40 cells", "labelled on every figure")
         await hand.keys("end")
         await hand.sees("raid10 512KiB, assume-clean")
         assert hand.screen.session.makes_arrays

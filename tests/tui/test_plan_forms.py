@@ -117,7 +117,7 @@ async def test_a_workload_is_filled_in_and_judged_as_it_is_typed() -> None:
         await hand.type("1, 16")
         await hand.keys("enter")
         await hand.settled()
-        await hand.sees("12 cells", "create files of 512MiB by 1 or 16 threads in writes of 64KiB")
+        await hand.sees("20 cells", "create files by 1 or 16 threads in writes of 64KiB")
 
 
 async def test_workloads_are_added_doubled_moved_and_removed_as_the_plan_reader_lets_them() -> None:
@@ -153,18 +153,18 @@ async def test_settings_and_the_run_s_keys_are_ticked_and_typed() -> None:
     async with at_plan() as hand:
         await hand.go_to("settings")
         await hand.keys("space", "space")
-        await hand.sees("[*] read_ahead", "128KiB, 2MiB", "12 cells")
+        await hand.sees("[*] read_ahead", "128KiB, 2MiB", "20 cells")
         await hand.go_to("run")
         await hand.look_at("raw")
         await hand.keys("space")
-        await hand.sees("[x] raw", "3 variants, 18 cells")
+        await hand.sees("[x] raw", "3 variants, 30 cells")
         await hand.look_at("repeats")
         await hand.keys("enter")
         await hand.type("none")
         await hand.sees("not a valid value")
         await hand.type("1")
         await hand.keys("enter")
-        await hand.sees("3 variants, 6 cells")
+        await hand.sees("3 variants, 15 cells")
         await hand.look_at("order")
         await hand.keys("space")
         await hand.sees("shuffled")
@@ -215,7 +215,7 @@ async def test_a_variant_is_typed_checked_as_it_is_typed_and_compared(size: tupl
         assert hand.screen.draft.plan.variants == ()
         await fill(hand, mkfs="-d su=64k,sw=4", mount="noatime", label="striped [/x]")
         await hand.keys("enter")
-        await hand.sees("striped [/x]", "3 variants, 9 cells")
+        await hand.sees("striped [/x]", "3 variants, 15 cells")
         typed = VariantText("xfs", "-d su=64k,sw=4", "noatime", label="striped [/x]")
         assert hand.screen.draft.plan_file.variants == (typed,)
 

@@ -17,13 +17,15 @@ from fsconsole.client.children import Done
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.reader import JournalReader
 from fsconsole.journal.store import is_alive
+from fsconsole.model.metrics import Metric
 from fsconsole.plan.publications import find_publication
-from fsconsole.show.results import EXPORTS, Choice, export_words
+from fsconsole.show.results import EXPORTS, Choice, changed, export_words
 from fsconsole.system.locks import FileLock
 from fsconsole.tui.screens import results as results_module
+from fsconsole.tui.screens.results import ResultsScreen
 from fsconsole.tui.widgets.lists import Table
 from tests.tui.harness import SIZES, Scripted, console, drive, picture
-from tests.tui.recorded import NAMES, recorded
+from tests.tui.recorded import NAMES, imported, recorded
 from tests.tui.waiting import shows, until
 
 
@@ -42,25 +44,26 @@ async def test_the_grid_of_every_recorded_run_opens(size: tuple[int, int], tmp_p
             folder = pilot.app.session.folder = recorded(name, tmp_path)
             title = JournalReader(folder.journal).request().plan.title
             await pilot.press("1", "4")
-            shown = await shows(pilot, title[: size[0] // 2], "variant", "sorted by durable")
+            shown = await shows(pilot, title[: size[0] // 2], "variant", "No verdicts: ")
             assert all(len(line) <= size[0] for line in shown.splitlines())
             assert names(pilot)
 
 
-async def test_all_columns_of_bulls_grid_fit_80_columns_and_s_sorts_by_the_one_at_the_cursor(
-    tmp_path: Path,
-) -> None:
+async def test_s_sorts_by_the_column_at_the_cursor_which_scrolls_into_sight(tmp_path: Path) -> None:
     async with drive(console(folder=recorded("bull", tmp_path)), "4") as pilot:
-        await shows(pilot, "durable", "delete", "spread", "warn", "abefg", "1/25")
-        await shows(pilot, "sorted by durable, highest first")
+        await shows(pilot, "durable", "spread", "warn", "1/25", "No verdicts: ")
         await pilot.press("right", "right", "s")
-        await shows(pilot, "sorted by CPU, lowest first")
+        await until(pilot, lambda: table(pilot).value.mark == "▲", "sorted by CPU, lowest first")
         before = [row.key for row in table(pilot).value.rows]
         await pilot.press("s")
-        await shows(pilot, "sorted by CPU, highest first")
+        await until(pilot, lambda: table(pilot).value.mark == "▼", "sorted by CPU, highest first")
         assert [row.key for row in table(pilot).value.rows] != before
         await pilot.press(*["right"] * 20, "s")
         await shows(pilot, "This column has no order")
+        await pilot.press("S")
+        await shows(pilot, "Sort large files by", "variant", "extents/file")
+        await pilot.press("enter")
+        await until(pilot, lambda: names(pilot) == sorted(names(pilot)), "sorted by name")
         await pilot.press("home", *["down"] * 9)
         at = table(pilot).key
         for size in ((40, 10), (20, 5), (200, 60), (80, 24)):
@@ -70,44 +73,51 @@ async def test_all_columns_of_bulls_grid_fit_80_columns_and_s_sorts_by_the_one_a
         await shows(pilot, "10/25")
 
 
-async def test_b_sets_all_others_against_the_row_at_the_cursor_and_columns_are_chosen_and_ordered(
-    tmp_path: Path,
-) -> None:
-    async with drive(console(folder=recorded("grid", tmp_path)), "4") as pilot:
-        await shows(pilot, "sorted by durable")
-        await pilot.press("down", "b")
-        shown = await shows(pilot, "Per cent of '")
-        assert "%" in shown
-        at = table(pilot).value.rows[table(pilot).cursor]
-        assert not any("%" in text for text in at.cells)
+async def test_verdicts_blocks_baseline_and_pairs_stand_in_80_columns(tmp_path: Path) -> None:
+    async with drive(console(folder=imported("mail", tmp_path)), "4") as pilot:
+        shown = await shows(pilot, "vs ext4 d", "verdict", "undecided", "slower", "[==", "against ext4 data=ordered")
+        assert "mail  video  filesystem" in shown
+        await pilot.press("n", "n")
+        await shows(pilot, "check against ext4 data=ordered")
+        await pilot.press("N", "b")
+        await shows(pilot, "Baseline chosen after the run", "vs xfs, 95 %")
         await pilot.press("b")
-        await shows(pilot, "Medians of")
-        # Columns are chosen and ordered.
+        await shows(pilot, "durable against ext4 data=ordered")
+        await pilot.press("a")
+        await shows(pilot, "against", "all 6 pairs")
+        assert len(names(pilot)) == 6
+        await pilot.press("down", "enter")
+        await shows(pilot, "no cells of its own", "btrfs against ext4 data=writeback")
+        await pilot.press("a")
+        await until(pilot, lambda: len(names(pilot)) == 4, "the rows")
+        # A wide terminal has the other columns to the right.
+        assert "CPU" not in picture(pilot).splitlines()[4]
+        await pilot.resize_terminal(150, 40)
+        await until(pilot, lambda: "CPU" in picture(pilot).splitlines()[4], "CPU")
+
+
+async def test_columns_are_chosen_and_ordered(tmp_path: Path) -> None:
+    async with drive(console(folder=recorded("grid", tmp_path)), "4") as pilot:
+        await shows(pilot, "No verdicts: ")
+
+        def columns() -> list[str]:
+            return [column.name for column in table(pilot).value.columns]
+
         await pilot.press("c")
-        await shows(pilot, "Columns of the grid", "[x] write")
+        await shows(pilot, "Columns of files", "[x] write")
         await pilot.press("space", "enter")  # write is the first in the list.
-        await until(
-            pilot,
-            lambda: (
-                "sorted by" in picture(pilot) and "write" not in [column.name for column in table(pilot).value.columns]
-            ),
-            "the column is gone",
-        )
+        await until(pilot, lambda: isinstance(pilot.app.screen, ResultsScreen) and "write" not in columns(), "no write")
         await pilot.press("c")
         await shows(pilot, "[ ] write")
         await pilot.press("space", *["minus"] * 9, "enter")
-        await until(
-            pilot,
-            lambda: "sorted by" in picture(pilot) and table(pilot).value.columns[0].name == "write",
-            "the column is the first one",
-        )
+        await until(pilot, lambda: isinstance(pilot.app.screen, ResultsScreen) and columns()[0] == "write", "write")
         await pilot.press("c", "d")
-        await shows(pilot, "sorted by durable")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ResultsScreen) and "durable" in columns(), "the usual")
 
 
 async def test_published_figures_stand_beside_and_say_so(tmp_path: Path) -> None:
     async with drive(console(folder=recorded("bull", tmp_path)), "4", size=(120, 40)) as pilot:
-        await shows(pilot, "sorted by durable")
+        await shows(pilot, "No verdicts: ")
         await pilot.press("p")
         await shows(pilot, "published figures", "FFSB")
         await pilot.press("down", "enter")
@@ -116,7 +126,7 @@ async def test_published_figures_stand_beside_and_say_so(tmp_path: Path) -> None
         await pilot.press("down")
         await shows(pilot, "not of this run")
         await pilot.press("b")
-        await shows(pilot, "no baseline")
+        await shows(pilot, "Go to a row of this run")
 
 
 async def test_an_export_is_written_by_the_command_says_why_it_fails_and_asks_before_it_replaces(
@@ -126,12 +136,13 @@ async def test_an_export_is_written_by_the_command_says_why_it_fails_and_asks_be
     refused = Done((), 40, "", "fsconsole: There is no run 'grid'.\nhint: Look again.\n")
     children = Scripted()
     async with drive(console(children, runs_dir=tmp_path, folder=folder), "4") as pilot:
-        await shows(pilot, "sorted by durable")
+        await shows(pilot, "No verdicts: ")
         for answer, is_there in ((refused, False), ("a,b\r\n", False), ("a,b\r\n", True)):
             children.answers = {"results grid": answer}
             await pilot.press("e")
             await shows(pilot, "Export the figures")
             path = pilot.app.screen.query_one("#path")
+            await pilot.press("down")  # From text to CSV.
             path.value = str(target)
             path.focus()
             await until(pilot, lambda: getattr(pilot.app.screen.focused, "id", "") == "path", "the focus")
@@ -153,11 +164,10 @@ async def test_an_export_is_written_by_the_command_says_why_it_fails_and_asks_be
 
 def test_the_words_of_an_export_are_understood_by_the_command(tmp_path: Path) -> None:
     recorded("grid", tmp_path)
-    choice = Choice(publication=find_publication("bull-2008"))
+    plain = Choice(publication=find_publication("bull-2008"))
+    choice = changed(plain, sort_by="CPU", is_reversed=True, baseline="xfs", columns=(Metric.CPU, Metric.OF_RAW_1))
     for export in EXPORTS:
-        words = export_words("grid", str(tmp_path), export, choice, ())
-        if "--columns" in words:
-            words = (*words[: words.index("--columns")], "--columns", "write,of_raw_1", *words[-2:])
+        words = export_words("grid", str(tmp_path), export, choice)
         argv = [sys.executable, "-I", "-m", "fsconsole", *words]
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, "")

@@ -31,6 +31,7 @@ from fsconsole.show import plan as view
 from fsconsole.show.devices import WORDS, others, parse_listing
 from fsconsole.show.lines import Line, Mark
 from fsconsole.show.plan_forms import ADD
+from fsconsole.show.plan_text import power_line
 from fsconsole.system.files import kernel_release
 from fsconsole.tui import planfiles
 from fsconsole.tui.screens import plan_sections as of_plan
@@ -162,8 +163,11 @@ To compare with and without an option that has one value, make a second list of 
         outcome = self.outcome if self.is_up_to_date and not reading else None
         first, second = view.totals(outcome, self.disks, self.missing, self.size.width, reading)
         is_wrong = outcome is not None and outcome.plan is None
+        power = outcome.power if outcome is not None else None
+        finds = power_line(power, self.size.width) if power is not None else ""
         self.query_one("#totals").set_class(is_wrong, "-wrong")
-        self.put("#totals", lines(plain(first, "$error" if is_wrong else "bold"), plain(second)), layout=False)
+        told = (plain(first, "$error" if is_wrong else "bold"), plain(second), plain(finds))
+        self.put("#totals", lines(*told), layout=False)
 
     @property
     def _is_whole(self) -> bool:
@@ -468,7 +472,7 @@ To compare with and without an option that has one value, make a second list of 
         if self.outcome.plan is None:
             self.say(f"{self.outcome.problem} {self.outcome.hint}".strip(), style="$error")
             return
-        await self.app.push_screen(CommandsScreen(self.outcome.plan.cells, self.draft.text))
+        await self.app.push_screen(CommandsScreen(self.outcome.plan, self.draft.text))
 
     async def _settled(self) -> None:
         while not self.is_up_to_date:

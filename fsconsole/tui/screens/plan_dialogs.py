@@ -17,9 +17,10 @@ from fsconsole.client.children import answer
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import PlanBadValue
 from fsconsole.model.answers import PlanAnswer
-from fsconsole.model.plan import Cell
+from fsconsole.model.plan import Plan
+from fsconsole.plan.sizing import pilots
 from fsconsole.show.lines import Line, Mark
-from fsconsole.show.plan import cell_lines, commands_by_cell
+from fsconsole.show.plan import cell_lines, commands_by_cell, pilot_lines
 from fsconsole.tui import planfiles
 from fsconsole.tui.screens.dialogs import Dialog, PickScreen, enter_takes
 from fsconsole.tui.terminal import lines, plain
@@ -39,15 +40,15 @@ _SETTLE_S = 0.15
 
 
 class CommandsScreen(Dialog[None]):
-    """Shows cells above and the steps of one below; the plan's text is handed to `fsconsole plan`, which touches nothing."""
+    """Shows pilots and cells above and the steps of one below; the plan's text is handed to `fsconsole plan`, which touches nothing."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "find", "Find", id="commands.find", tooltip="Show only cells with some words", key_display="/"),
     ]  # fmt: skip
 
-    def __init__(self, cells: Sequence[Cell], text: str) -> None:
+    def __init__(self, plan: Plan, text: str) -> None:
         super().__init__("Commands of each cell, in the order of the run")
-        self._cells, self._text = tuple(cells), text
+        self._cells, self._pilots, self._text = plan.cells, tuple(pilots(plan)), text
         self._known: dict[str, tuple[str, ...]] = {}
 
     def body(self) -> Iterable[Widget]:
@@ -56,7 +57,7 @@ class CommandsScreen(Dialog[None]):
             yield Static(plain("There is no cell: no variant is ticked."), id="steps")
 
     def on_mount(self) -> None:
-        self.query_one(ListFilter).show_lines(cell_lines(self._cells))
+        self.query_one(ListFilter).show_lines((*pilot_lines(self._pilots), *cell_lines(self._cells)))
         self.query_one("#cells").focus()
 
     def on_list_moved(self, event: Choices.Moved) -> None:
@@ -87,7 +88,7 @@ class CommandsScreen(Dialog[None]):
         except FsconsoleError as error:
             self._show((f"{error} {error.hint}",))
             return
-        self._known |= commands_by_cell(found)
+        self._known |= commands_by_cell(found, self._pilots)
         at = self.query_one("#cells", Choices).key
         if at in self._known:
             self._show(self._known[at])

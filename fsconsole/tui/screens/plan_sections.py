@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from textual.suggester import SuggestFromList
+
 from fsconsole.catalog.filesystem import Catalog, Filesystem, Option
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import PlanBadValue
@@ -312,7 +314,10 @@ class Run(Section):
             return ""
 
         line = next(line for line in self.lines() if line.key == key)
-        return Asked(PromptScreen(key, line.value, hint=" ".join(line.about), check=judged), taken)
+        hint, offered = " ".join(line.about), plan_forms.RUN[key].offered
+        hint += " Right arrow completes." if offered else ""
+        suggester = SuggestFromList(offered, case_sensitive=False) if offered else None
+        return Asked(PromptScreen(key, line.value, hint=hint, check=judged, suggester=suggester), taken)
 
 
 _SECTIONS: Mapping[str, type[Section]] = {

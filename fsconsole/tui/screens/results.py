@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from textual import work
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 
@@ -20,11 +21,12 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import list_runs
 from fsconsole.model.metrics import Metric
 from fsconsole.plan.publications import list_publications, read_publication
-from fsconsole.results.content import publication_words
+from fsconsole.results.blocks import Block, BlockKind
 from fsconsole.results.grid import Grid, build_grid
+from fsconsole.results.requirements import RunRequirements, requirements_of
 from fsconsole.results.sentences import RunFindings, findings_of
 from fsconsole.show import results as view
-from fsconsole.show.lines import Line, text_lines
+from fsconsole.show.lines import Line
 from fsconsole.text import cells_of, shorten_middle
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.cell import CellScreen
@@ -47,9 +49,9 @@ class ColumnsScreen(Dialog[tuple[Metric, ...]]):
         Binding("escape", "dismiss", "Cancel", id="columns.cancel", tooltip="As before"),
     ]  # fmt: skip
 
-    def __init__(self, grid: Grid, chosen: tuple[Metric, ...]) -> None:
-        super().__init__("Columns of the grid")
-        self._grid, self._chosen = grid, chosen
+    def __init__(self, block: Block) -> None:
+        super().__init__(f"Columns of {block.name}")
+        self._block, self._chosen = block, block.columns
 
     def body(self) -> Iterable[Widget]:
         yield Table(id="choice")
@@ -74,7 +76,7 @@ class ColumnsScreen(Dialog[tuple[Metric, ...]]):
         return Metric(self.query_one(Table).key or Metric.DURABLE)
 
     def _show(self) -> None:
-        self.query_one(Table).show_table(view.choice_table(self._grid, self._chosen))
+        self.query_one(Table).show_table(view.choice_table(self._block, self._chosen))
         self.on_list_moved()
 
     def on_list_moved(self) -> None:
@@ -140,6 +142,7 @@ class Shown:
     look: Look
     grid: Grid
     findings: RunFindings
+    required: RunRequirements
 
 
 class ResultsScreen(ConsoleScreen):
@@ -147,17 +150,29 @@ class ResultsScreen(ConsoleScreen):
 
     MODE: ClassVar[str] = "results"
     CSS_PATH = "results.tcss"
-    HELP: ClassVar[str] = """The figures of a run: a row for each variant, a column for each measurement.
-Left and right choose the column that s sorts by; the mark below its head says which way.
-spread is (max - min) / median of the column that is sorted by.
-Below, for a run in rounds: its largest differences, with their figures and 95 % intervals.
-Letters under warn are explained there for the row at the cursor, with what to do about them."""
+    HELP: ClassVar[
+        str
+    ] = """The figures of a run: a block for each workload, one for the filesystem's own times, one for raw rows.
+A block compares one column with that of the baseline: change in % with its 95 % interval over n rounds.
+The strip draws the interval: * the change, | no change, brackets its ends, an arrow where it goes on.
+slower, faster, less, more: the interval lies beyond 0; "<10": by less than 10 % all the same.
+same: the interval lies within 10 % (the plan's key same). undecided +6: 6 more rounds would decide it.
+Left and right choose the column that s sorts by; the mark below its head says which way. S: any column.
+b compares with the row's variant; where rows differ in more (threads, read-ahead), it asks with what.
+Below: the row's rounds as dots beside the baseline's, its other columns, its warnings (letters under warn)."""
+    KEYS_LEFT_OUT: ClassVar[tuple[str, ...]] = ("published", "all_pairs", "columns")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("c", "columns", "Columns", id="results.columns", tooltip="Choose and order columns"),
+        Binding("n", "block(1)", "Next block", id="results.block", tooltip="Show the next block: a workload, the filesystem, raw"),
+        Binding("N", "block(-1)", "Block before", id="results.before", tooltip="Show the block before", show=False),
         Binding("s", "sort", "Sort", id="results.sort", tooltip="By the column at the cursor; again: reversed"),
-        Binding("b", "baseline", "Baseline", id="results.baseline", tooltip="All in per cent of this row"),
+        Binding("S", "sort_by", "Sort by", id="results.sort_by", tooltip="By a variant's name, an axis or any column", show=False),
+        Binding("b", "baseline", "Baseline", id="results.baseline",
+                tooltip="Compare with this variant, or with a value of an axis; again: as planned"),
+        Binding("a", "all_pairs", "All pairs", id="results.pairs", tooltip="Compare every row with every other one"),
+        Binding("c", "columns", "Columns", id="results.columns", tooltip="Choose and order columns"),
         Binding("p", "published", "Published", id="results.published", tooltip="Compare with published figures"),
-        Binding("e", "export", "Export", id="results.export", tooltip="Write csv, json or markdown"),
+        Binding("e", "export", "Export", id="results.export", tooltip="Write this view as text, csv, json or markdown"),
+        Binding("w", "with_redone", "Replaced", id="results.redone", tooltip="Show figures of replaced rounds too", show=False),
         Binding("r", "reload", "Read again", id="results.reload", tooltip="Read the run again", show=False),
     ]  # fmt: skip
 
@@ -165,12 +180,13 @@ Letters under warn are explained there for the row at the cursor, with what to d
         super().__init__()
         self._choice = view.Choice()
         self._shown: Shown | None = None
-        self._view: view.GridView | None = None
+        self._view: view.BlockView | None = None
         self._reading: tuple[RunFolder | None] | None = None
         """The run that is being read, in a tuple of its own: it may be none in particular."""
 
     def content(self) -> Iterable[Widget]:
         yield Static(plain(""), id="title")
+        yield Static(plain(""), id="blocks")
         yield Table(id="grid")
         yield Static(plain(""), id="nothing")
         yield Static(plain(""), id="rule")
@@ -184,44 +200,73 @@ Letters under warn are explained there for the row at the cursor, with what to d
         self.action_reload()
 
     def on_resize(self) -> None:
-        self._place()
+        super().on_resize()
+        self._arrange()
 
     def action_reload(self) -> None:
         if self._reading != (self.session.folder,):
             self._read()
 
+    def action_block(self, by: int) -> None:
+        if self._view is not None and self._view.blocks:
+            at = (self._view.at + by) % len(self._view.blocks)
+            self.query_one(Table).column = 0
+            self._choose(replace(self._choice, at=at))
+
     def action_sort(self) -> None:
-        if self._view is None:
+        block = self._view.block if self._view is not None else None
+        if block is None:
             return
-        columns, column = self._view.columns, self.query_one(Table).column
-        if column < len(columns):
-            self._choose(view.sorted_by(self._choice, columns[column]))
+        if column := self._column():
+            self._choose(view.sorted_by(self._choice, block, column))
         else:
             self.say("This column has no order: go to one of figures with left and right.")
 
+    def action_sort_by(self) -> None:
+        if self._view is not None and (block := self._view.block) is not None:
+            dialog = PickScreen(f"Sort {block.name} by", view.sort_lines(block))
+            self.ask(dialog, lambda by: self._choose(view.sorted_by(self._choice, block, by)))
+
     def action_baseline(self) -> None:
-        key = self.query_one(Table).key
-        if self._view is None or not key:
+        block, key = self._view.block if self._view is not None else None, self.query_one(Table).key
+        if self._view is None or block is None or not key:
             return
-        if self._view.row(key) is None:
-            self.say("A published row is no baseline: it is not of this run.")
+        if block.kind is BlockKind.RAW:
+            self.say("Raw rows are compared with nothing: they measure the device without a filesystem.")
+        elif block.axes:
+            dialog = PickScreen(f"Baseline of {block.name}", view.baseline_lines(block))
+            self.ask(dialog, lambda words: self._choose(view.with_baseline(self._choice, block, words)))
+        elif (row := self._view.row(key)) is not None:
+            self._choose(view.with_baseline(self._choice, block, row.name))
         else:
-            self._choose(view.with_baseline(self._choice, key))
+            self.say("Go to a row of this run: it becomes the baseline.")
+
+    def action_all_pairs(self) -> None:
+        self._choose(view.changed(self._choice, all_pairs=not self._choice.of_blocks.all_pairs))
+
+    def action_with_redone(self) -> None:
+        is_on = not self._choice.of_blocks.with_redone
+        self._choice = view.changed(self._choice, with_redone=is_on)
+        self.say("Figures of replaced rounds too; no verdict uses them." if is_on else "")
+        self._read()
+
+    def _column(self) -> str:
+        """Return what the column at the cursor sorts by; empty for one without an order."""
+        place = self.query_one(Table).column
+        return self._view.sorts[place] if self._view is not None and place < len(self._view.sorts) else ""
 
     def action_columns(self) -> None:
-        if self._view is not None:
-            dialog = ColumnsScreen(self._view.grid, self._view.columns)
-            self.ask(dialog, lambda columns: self._choose(replace(self._choice, columns=columns)))
+        shown = self._view
+        if shown is not None and shown.block is not None:
+            dialog = ColumnsScreen(shown.block)
+            self.ask(dialog, lambda columns: self._choose(view.with_columns(self._choice, shown, columns)))
 
     def action_published(self) -> None:
         with self.complaining():
             known = {str(place): read_publication(path) for place, path in enumerate(list_publications())}
             listed = [Line(key, f"{one.title} ({one.date})", wraps=True) for key, one in known.items()]
             dialog = PickScreen("Compare with published figures", [Line("none", "None"), *listed])
-            self.ask(
-                dialog,
-                lambda key: self._choose(replace(self._choice, publication=known.get(key), columns=())),
-            )
+            self.ask(dialog, lambda key: self._choose(view.with_published(self._choice, known.get(key))))
 
     def action_export(self) -> None:
         if self._shown is not None:
@@ -230,18 +275,16 @@ Letters under warn are explained there for the row at the cursor, with what to d
     def on_list_opened(self, event: Table.Opened) -> None:
         row = self._view.row(event.key) if self._view is not None else None
         if row is None or self._shown is None:
-            self.say("A published row has no cells here.")
+            self.say("This row has no cells of its own: it is of a publication, or of two rows.")
             return
-        cells = tuple(dict.fromkeys(figures.cell for figures in row.cells))
-        self.app.push_screen(CellScreen(self._shown.folder, cells, row.name))
+        self.app.push_screen(CellScreen(self._shown.folder, row.row.indexes, row.row.name))
 
     @work(group="export")
     async def _export(self, wanted: Wanted) -> None:
         if self._shown is None or self._view is None:
             return
         export, path, overwrite = wanted
-        name, columns = self._shown.folder.name, self._view.columns
-        words = view.export_words(name, self.session.runs_dir, export, self._choice, columns)
+        words = view.export_words(self._shown.folder.name, self.session.runs_dir, export, self._choice)
         with self.complaining():
             done = await carried_out(self.session.children, *words)
             await asyncio.to_thread(save, path, done.out, overwrite=overwrite)
@@ -256,15 +299,15 @@ Letters under warn are explained there for the row at the cursor, with what to d
         """Read in a thread: a journal on a blocked disk must not hold up the keys."""
         wanted = self.session.folder
         self._reading = (wanted,)
-        runs_dir = self.session.runs_dir
+        runs_dir, with_redone = self.session.runs_dir, self._choice.of_blocks.with_redone
 
         def read() -> Shown | None:
             newest = list_runs(runs_dir)[:1] if wanted is None else (wanted,)
             if not newest:
                 return None
             seen = look(newest[0])
-            grid = build_grid(seen.state)
-            return Shown(newest[0], seen, grid, findings_of(seen.state, grid))
+            grid = build_grid(seen.state, with_redone=with_redone)
+            return Shown(newest[0], seen, grid, findings_of(seen.state, grid), requirements_of(seen.state, grid))
 
         try:
             shown = await asyncio.to_thread(read)
@@ -279,7 +322,7 @@ Letters under warn are explained there for the row at the cursor, with what to d
             self._show_nothing(f"There are no runs in {runs_dir} yet.", hint)
             return
         if self._shown is None or self._shown.folder != shown.folder:
-            self._choice = replace(self._choice, baseline="")
+            self._choice = view.Choice(publication=self._choice.publication)
         self._shown = shown
         self.remove_class("-nothing")
         self._arrange()
@@ -292,15 +335,25 @@ Letters under warn are explained there for the row at the cursor, with what to d
         self.put("#nothing", lines(plain(sentence, "bold"), plain(hint)))
 
     def _choose(self, choice: view.Choice) -> None:
-        self._choice = choice
-        self._arrange()
+        """Show a run as it was chosen; a choice that is refused changes nothing."""
+        before, self._choice = self._choice, choice
+        if not self._arrange():
+            self._choice = before
 
-    def _arrange(self) -> None:
-        if self._shown is None or not self.app.is_running:
-            return
-        self._view = view.arranged(self._shown.grid, self._choice, self.session.terminal.glyphs)
-        self.query_one(Table).show_table(self._view.table)
+    def _arrange(self) -> bool:
+        shown = self._shown
+        if shown is None or not self.app.is_running:
+            return False
+        try:
+            glyphs, width = self.session.terminal.glyphs, self.size.width
+            found = view.arranged(shown.look.state, shown.grid, self._choice, glyphs, width)
+        except FsconsoleError as error:
+            self.complain(error)
+            return False
+        self._view = found
+        self.query_one(Table).show_table(found.table)
         self._place()
+        return True
 
     def _place(self) -> None:
         if self._shown is None or self._view is None:
@@ -308,6 +361,10 @@ Letters under warn are explained there for the row at the cursor, with what to d
         title = view.title_lines(self._shown.look, max(20, self.size.width))
         shown = (plain(line.text, "bold" if line.tone == "strong" else "") for line in title)
         self.put("#title", lines(*shown))
+        tabs = (
+            plain(name, "reverse" if is_at else "") for name, is_at in view.block_names(self._view, self.size.width)
+        )
+        self.put("#blocks", Content("").join(tabs))
         line, width = self.session.terminal.glyphs.horizontal, self.size.width
         caption = f"{line} {shorten_middle(self._view.caption, width - 4)} "
         self.put("#rule", plain(caption + line * (width - cells_of(caption))))
@@ -317,11 +374,8 @@ Letters under warn are explained there for the row at the cursor, with what to d
         shown, seen, key = self._shown, self._view, self.query_one(Table).key
 
         def told(width: int) -> Texts:
-            if shown is None or seen is None or not key:
+            if shown is None or seen is None or seen.block is None or not key:
                 return Texts(())
-            if (row := seen.row(key)) is not None:
-                return Texts(view.pane_lines(row, seen.grid, shown.findings, width - 1))
-            of_row = publication_words(seen.grid.publication) if seen.grid.publication is not None else ()
-            return Texts([line for said in of_row for line in text_lines(said, width - 1)])
+            return Texts(view.pane_lines(seen, key, shown.findings, width - 1, shown.required))
 
         self.query_one("#pane", List).show(told, afresh=True)

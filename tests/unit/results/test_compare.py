@@ -23,7 +23,8 @@ from fsconsole.results.json import render_json
 from fsconsole.results.markdown import escaped, render_markdown
 from fsconsole.results.sentences import RunFindings, findings_lines, findings_of
 from fsconsole.results.text import render_text
-from fsconsole.show.results import pane_lines
+from fsconsole.show.results import Choice, arranged, pane_lines
+from fsconsole.show.terminal import ASCII
 from tests.unit.results import build
 
 STEADY = {Metric.WRITTEN: 1e9, Metric.FILES_MAPPED: 32.0}
@@ -192,7 +193,8 @@ def test_json_markdown_and_the_console_have_the_sentences_and_no_label_of_one_ac
     assert (first["least"], first["most"], first["of"]["metric"]) == (5, None, "check")
     assert len(findings["pairs"]) == findings["family"] == 4
     assert f"- {escaped(said)} (" in render_markdown(state, grid, standing="finished")
-    lines = [line.text for line in pane_lines(grid.rows[0], grid, found(state), 80)]
+    view = arranged(state, grid, Choice(), ASCII)
+    lines = [line.text for line in pane_lines(view, grid.rows[0].id, found(state), 80)]
     assert f"  {said}" in lines
 
 

@@ -73,7 +73,7 @@ def test_whatever_is_ticked_reads_back_as_it_was_ticked(plan: PlanFile, data: st
 def test_the_first_draft_compares_two_filesystems_and_can_be_read() -> None:
     plan = parse_plan(new_draft().text, "plan.toml")
     assert rows(plan) == ["ext4", "xfs"]
-    assert plan.repeats == 3
+    assert plan.repeats == 5
     assert plan.after.check
 
 
