@@ -166,7 +166,11 @@ def totals(
     size = size_words(plan.estimate.bytes_to_write, plan.estimate.likely_bytes)
     lasts = units.format_guess(plan.estimate.elapsed_s)
     counts = f"{_count(rows, 'variant')}, {_count(len(plan.cells), 'cell')}{can}"
-    first = shorten_middle(f"{counts}; {size} to write, about {lasts}", width)
+    first = f"{counts}; {size} to write, about {lasts}"
+    if cells_of(first) > width:
+        # The most a pilot may choose is said with each load.
+        first = f"{counts}; {size.partition(', at most')[0]} to write, about {lasts}"
+    first = shorten_middle(first, width)
     return first, _devices(disks, missing, width, together=plan.cells[0].array is not None)
 
 

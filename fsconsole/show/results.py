@@ -9,7 +9,7 @@ from fsconsole.client.runs import Look
 from fsconsole.model.figures import Publication
 from fsconsole.model.metrics import OF_MIXES, PILOTS, Metric, Unit
 from fsconsole.model.state import RunState
-from fsconsole.results.block_tables import figures_table, notes_of, pairs_table, wide_table
+from fsconsole.results.block_tables import captions, figures_table, notes_of, pairs_table, required_of, wide_table
 from fsconsole.results.blocks import (
     AS_PLANNED,
     BY_CHANGE,
@@ -24,7 +24,6 @@ from fsconsole.results.blocks import (
 from fsconsole.results.columns import figures_in
 from fsconsole.results.content import heading, publication_words
 from fsconsole.results.grid import Grid, highest_first
-from fsconsole.results.requirements import RunRequirements, run_sentence
 from fsconsole.results.sentences import RunFindings, findings_lines
 from fsconsole.results.table import Column, TableRow, TableValue
 from fsconsole.show.lines import Line, TextLine, text_lines
@@ -121,7 +120,6 @@ def choice_table(block: Block, chosen: tuple[Metric, ...]) -> TableValue:
     return TableValue("column", columns, tuple(rows))
 
 
-NOTHING_REQUIRED = RunRequirements({}, None)
 _EMPTY = TableValue("variant", (), ())
 
 
@@ -146,6 +144,8 @@ class BlockView:
     sorts: tuple[str, ...] = ()
     """What each column of the table sorts by, as --sort takes it; empty: it has no order."""
     caption: str = "The plan has no cells."
+    limits: tuple[str, ...] = ()
+    """Which rows of the run meet what its plan requires, in sentences."""
 
     @property
     def block(self) -> Block | None:
@@ -177,7 +177,8 @@ def arranged(state: RunState, grid: Grid, choice: Choice, glyphs: Glyphs, width:
     is_falling = _is_rate(block, by) != choice.of_blocks.is_reversed
     marked = sorts.index(by) if by in sorts else None
     table = replace(table, marked=marked, mark=glyphs.down if is_falling else glyphs.up)
-    return BlockView(grid, blocks, at, table, sorts, _caption(block, by, width - 4, is_falling=is_falling))
+    said = _caption(block, by, width - 4, is_falling=is_falling)
+    return BlockView(grid, blocks, at, table, sorts, said, required_of(state, grid, blocks))
 
 
 def _table(block: Block, grid: Grid, width: int) -> TableValue:
@@ -275,22 +276,20 @@ def title_lines(look: Look, width: int) -> tuple[TextLine, ...]:
     )
 
 
-def pane_lines(
-    view: BlockView, key: str, findings: RunFindings, width: int, required: RunRequirements = NOTHING_REQUIRED
-) -> tuple[TextLine, ...]:
+def pane_lines(view: BlockView, key: str, findings: RunFindings, width: int) -> tuple[TextLine, ...]:
     """Return what is to be said of a row, then of its block, then of the run."""
     block = view.block
     if block is None:
         return ()
     lines: list[TextLine] = []
     if (row := view.row(key)) is not None:
-        lines += row_lines(row, block, view.grid, required.rows.get(key, ()), width)
+        lines += row_lines(row, block, view.grid, width)
     elif (pair := view.pair(key)) is not None:
         lines += text_lines(f"{pair.row} against {pair.other}", width, "strong")
         lines += [line for said in compared_words(pair.compared, block, pair.other) for line in text_lines(said, width)]
     elif view.grid.publication is not None:
         lines += [line for said in publication_words(view.grid.publication) for line in text_lines(said, width)]
-    for said in filter(None, (*block.common, *notes_of([block]), run_sentence(required))):
+    for said in (*block.common, *view.limits, *notes_of([block]), *captions([block], view.grid)):
         lines += text_lines(said, width)
     return (*lines, *map(TextLine, findings_lines(findings, width)))
 

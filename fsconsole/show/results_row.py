@@ -19,7 +19,7 @@ from fsconsole.results.content import (
     worded_for,
 )
 from fsconsole.results.grid import Grid
-from fsconsole.results.requirements import Judged, row_sentences
+from fsconsole.results.requirements import row_sentences
 from fsconsole.show.lines import TextLine, text_lines
 from fsconsole.text import cells_of, pad_left, pad_right, printable, shorten_middle
 
@@ -27,12 +27,15 @@ _LEAST_DOTS = 20
 _MOST_NAME = 24
 
 
-def row_lines(row: BlockRow, block: Block, grid: Grid, judged: Sequence[Judged], width: int) -> tuple[TextLine, ...]:
+def row_lines(row: BlockRow, block: Block, grid: Grid, width: int) -> tuple[TextLine, ...]:
     """Return what is to be said of a row: name, verdict, requirements, rounds, other columns, warnings."""
-    lines = text_lines(row.title, width, "strong")
+    array = row.row.key.array
+    # No figure stands without it, also where all rows share it.
+    clean = ", assume-clean" if array is not None and array.assume_clean else ""
+    lines = text_lines(row.title + clean, width, "strong")
     for said in (*(f"published as: {other}" for other in row.row.printed), *row.row.notes):
         lines += text_lines(said, width)
-    for said in (*row_verdict(row, block), *row_sentences(judged)):
+    for said in (*row_verdict(row, block), *row_sentences(row.required)):
         lines += text_lines(said, width)
     lines += map(TextLine, dot_lines(row, block, width))
     is_life = block.kind is BlockKind.LIFE

@@ -219,7 +219,7 @@ async def test_run_and_results_name_the_array_of_every_cell_and_say_assume_clean
     async with drive(console(folder=on_arrays("grid", tmp_path)), "3", size=size) as pilot:
         await shows(pilot, "(assume-clean)", "xfs, raid5 512KiB", "xfs, raid10 512KiB")
         await pilot.press("4")
-        await shows(pilot, "xfs, raid5 512KiB,", "assume-clean, files")
+        await shows(pilot, "level", "raid10", "xfs, raid5, assume-clean")
         await pilot.press("enter")
         await shows(pilot, "Cell 3 of 6")
         await pilot.press("o")

@@ -53,7 +53,9 @@ async def test_a_device_that_was_pulled_is_told_and_a_cell_s_commands_are_those_
     async with at_plan(children=children, targets=("/dev/sdz",)) as hand:
         await hand.sees("/dev/sdz: not there any more")
         await hand.keys("c")
-        await hand.sees("1. ", "6. ", "$ mkfs.xfs -f /dev/loop7")
+        await hand.sees("Pilot on ext4", "1. ", "6. ")
+        await hand.keys("down")
+        await hand.sees("$ mkfs.xfs -f /dev/loop7")
         await hand.keys("escape")
         await hand.sees("New plan")
 

@@ -23,7 +23,6 @@ from fsconsole.model.metrics import Metric
 from fsconsole.plan.publications import list_publications, read_publication
 from fsconsole.results.blocks import Block, BlockKind
 from fsconsole.results.grid import Grid, build_grid
-from fsconsole.results.requirements import RunRequirements, requirements_of
 from fsconsole.results.sentences import RunFindings, findings_of
 from fsconsole.show import results as view
 from fsconsole.show.lines import Line
@@ -142,7 +141,6 @@ class Shown:
     look: Look
     grid: Grid
     findings: RunFindings
-    required: RunRequirements
 
 
 class ResultsScreen(ConsoleScreen):
@@ -307,7 +305,7 @@ Below: the row's rounds as dots beside the baseline's, its other columns, its wa
                 return None
             seen = look(newest[0])
             grid = build_grid(seen.state, with_redone=with_redone)
-            return Shown(newest[0], seen, grid, findings_of(seen.state, grid), requirements_of(seen.state, grid))
+            return Shown(newest[0], seen, grid, findings_of(seen.state, grid))
 
         try:
             shown = await asyncio.to_thread(read)
@@ -376,6 +374,6 @@ Below: the row's rounds as dots beside the baseline's, its other columns, its wa
         def told(width: int) -> Texts:
             if shown is None or seen is None or seen.block is None or not key:
                 return Texts(())
-            return Texts(view.pane_lines(seen, key, shown.findings, width - 1, shown.required))
+            return Texts(view.pane_lines(seen, key, shown.findings, width - 1))
 
         self.query_one("#pane", List).show(told, afresh=True)

@@ -71,7 +71,7 @@ def test_a_name_that_wraps_loses_nothing(name: str, width: int) -> None:
 def test_totals_are_what_the_plan_says_of_itself_what_was_assumed_or_why_there_is_none() -> None:
     disk = TargetSpec("/dev/loop7", 100 * GIB)
     first, second = view.totals(outcome(new_draft(), disk), (disk,), (), 80)
-    assert first == "2 variants, 10 cells; about 55.1 GiB, at most 336.5 GiB to write, about 2 min 31 s"
+    assert first == "2 variants, 10 cells; about 55.1 GiB to write, about 2 min 31 s"
     assert second == "on /dev/loop7 (100.0 GiB)"
     assert "No device is ticked" in view.totals(outcome(new_draft()), (), (), 80)[1]
     assert view.totals(None, (), (), 80)[0] == "counting ..."
