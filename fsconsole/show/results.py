@@ -306,7 +306,7 @@ def _caption(block: Block, by: str, width: int, *, is_falling: bool) -> str:
     order = f"sorted by {axes}{by}, {'highest' if is_falling else 'lowest'} first"
     if block.notes:
         whole = f"{block.notes[0].removesuffix('.')}; {order}"
-        return whole if cells_of(whole) <= width else block.notes[0]
+        return whole if cells_of(whole) <= width else block.notes[0].partition(";")[0]
     if not block.baseline:
         return f"Compared with nothing; {order}"
     return f"{block.metric.column} against {block.baseline}; {order}"

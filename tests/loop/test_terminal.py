@@ -168,7 +168,7 @@ def a_scratch_device(console: Terminal, directory: Path) -> None:
 
 def two_journals_and_xfs(console: Terminal) -> None:
     console.press("2")
-    console.wait_for("2 variants, 6 cells")
+    console.wait_for("2 variants, 10 cells")
     console.press("Down")
     console.wait_for("inode_size")
     console.press("/")
@@ -285,7 +285,7 @@ def test_without_root_what_only_looks_works_and_what_needs_root_says_so(
     told = ("it can't be ticked", "Only root can check whether")
     wait_until(lambda: any(words in " ".join(console.lines()) for words in told), "Space says why not", LIMIT_S)
     console.press("2")
-    console.wait_for("2 variants, 6 cells")
+    console.wait_for("2 variants, 10 cells")
     console.press("c")
     console.wait_for("$ mkfs.")
     # A key right after escape would be taken for one with alt.
@@ -297,13 +297,13 @@ def test_without_root_what_only_looks_works_and_what_needs_root_says_so(
         console.press(key)
         console.wait_for(f"{what} needs root", "sudo fsconsole")
     console.press("Down", "Enter")
-    console.wait_for("sorted by durable", "finished")
+    console.wait_for("No verdicts: ", "finished")
     console.press("Enter")
     console.wait_for("v Curves", "CPU busy")
     console.press("m")
     console.wait_for("mkfs")
     console.press("Escape")
-    console.wait_for("sorted by durable")
+    console.wait_for("No verdicts: ")
     console.press("3")
     console.wait_for("finished", "enter shows its results", "write  ", "CPU  ")
     console.press("l")

@@ -53,7 +53,7 @@ async def test_every_section_of_a_cell_opens(name: str, tmp_path: Path) -> None:
             await pilot.press("escape")
             await shows(pilot, "m Commands")
             await pilot.press("escape")
-            await shows(pilot, "sorted by durable")
+            await shows(pilot, "durable", "n Next block")
 
 
 async def test_hostile_output_is_shown_as_it_is_and_does_nothing(tmp_path: Path) -> None:

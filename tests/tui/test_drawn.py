@@ -19,7 +19,7 @@ from fsconsole.show.terminal import Colours
 from fsconsole.text import MIB
 from fsconsole.tui.widgets.charts import Chart
 from tests.tui.harness import SIZES, console, drive, picture
-from tests.tui.recorded import all_recorded, recorded
+from tests.tui.recorded import all_recorded, imported, recorded
 from tests.tui.snapshots import assert_looks_as_kept
 from tests.tui.waiting import shows
 
@@ -144,8 +144,13 @@ async def test_runs_results_and_a_cell_look_as_kept(
         assert_looks_as_kept(pilot, f"runs-{size[0]}x{size[1]}")
     folder = recorded("killed", Path("one"))
     async with drive(console(runs_dir="one", folder=folder), "4", size=size) as pilot:
-        await shows(pilot, "sorted by durable", "6 cells: 5 done, 1 interrupted", "a cached")
+        await shows(pilot, "No verdicts: ", "6 cells: 5 done, 1 interrupted")
         assert_looks_as_kept(pilot, f"results-{size[0]}x{size[1]}")
         await pilot.press("enter")
         await shows(pilot, "v Curves", "waiting for I/O", "in this row")
         assert_looks_as_kept(pilot, f"cell-{size[0]}x{size[1]}")
+    async with drive(console(folder=imported("mail", Path("rounds"))), "4", size=size) as pilot:
+        await shows(pilot, "undecided", "slower")
+        await pilot.press("down", "n")
+        await shows(pilot, "against ext4 data=ordered")
+        assert_looks_as_kept(pilot, f"results-verdicts-{size[0]}x{size[1]}")
