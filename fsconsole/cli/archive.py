@@ -40,8 +40,8 @@ def import_(
 ) -> None:
     """Add a run of another machine from a file that `fsconsole export` wrote.
 
-    The whole file is checked before the run appears. `runs` marks it as imported; `results` shows it, `runs delete`
-    removes it. It is never resumed, and nothing in it is executed.
+    The whole file is checked before the run appears. `runs` marks it as imported; `results` and `compare` show it,
+    `runs delete` removes it. It is never resumed, and nothing in it is executed.
     """
     from fsconsole.cli.complaint import command_line
     from fsconsole.journal.importing import import_run
