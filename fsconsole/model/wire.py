@@ -148,6 +148,9 @@ def from_plain(kind: type[Value], document: object) -> Value:
         return msgspec.convert(document, kind)
     except msgspec.ValidationError as error:
         raise _mismatch(error) from error
+    except UnicodeEncodeError as error:
+        # A lone surrogate in a text that msgspec tries to read as a number, an instant or the like.
+        raise Mismatch("a text stands where none may") from error
 
 
 def _is_unusual(raw: bytes) -> bool:

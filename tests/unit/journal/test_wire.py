@@ -107,6 +107,8 @@ LEAF = {"name": "a", "size_bytes": 1, "share": 0.5, "colour": "red"}
         ({"pair": ["a"]}, ".pair", "array` of length 2"),
         ({"pair": ["a", "b"]}, ".pair[1]", "Expected `int`"),
         ({"maybe": "x"}, ".maybe", "Expected `float . null`"),
+        ({"size_bytes": "\ud800"}, "", "a text stands where none may"),
+        ({"colour": "\ud800"}, "", "a text stands where none may"),
         ({"__class__": "os.system"}, "", "unknown field `__class__`"),
     ],
 )
