@@ -17,6 +17,7 @@ from fsconsole.model.plan import Variant
 from fsconsole.model.state import CellState, CellStatus, RunState
 from fsconsole.model.thresholds import Comparator, Requirement
 from fsconsole.plan.requirements import parse_requirement
+from fsconsole.results.blocks import blocks_of
 from fsconsole.results.csv import summary_csv
 from fsconsole.results.environment import load_signature
 from fsconsole.results.grid import build_grid
@@ -33,6 +34,7 @@ from fsconsole.results.requirements import (
     run_sentence,
 )
 from fsconsole.results.text import render_text
+from fsconsole.show.results_row import row_lines
 from tests.unit.results import build
 
 Figures = Mapping[Metric, float]
@@ -180,10 +182,12 @@ def test_sentences_say_which_rows_meet_each_limit_with_their_bounds() -> None:
     assert f"Requirements {said} All requirements are met by xfs." in text
     assert "### Requirements" in render_markdown(state, grid, standing="finished")
     assert "requires stalls <= 1s: yes, at most 0.100 s" in summary_csv(state, grid)
+    block = blocks_of(state, grid)[0]
+    (row,) = (one for one in block.rows if one.name == "xfs")
+    assert "requires stalls <= 1s: yes, at most 0.100 s" in [line.text for line in row_lines(row, block, grid, 80)]
     told = json.loads(render_json(state, grid, standing="finished"))
     assert told["requirements"] == {"answer": "yes", "met_by": ["xfs"]}
-    (block,) = (one for one in told["blocks"] if one["kind"] == "load")
-    answers = {row["name"]: [one["answer"] for one in row["requirements"]] for row in block["rows"]}
+    answers = {row["name"]: [one["answer"] for one in row["requirements"]] for row in told["blocks"][0]["rows"]}
     assert answers == {"xfs": ["yes"], "ext4 data=ordered": ["no"], "btrfs": ["undecided"]}
 
 
