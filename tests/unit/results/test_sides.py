@@ -20,7 +20,8 @@ from fsconsole.errors.runs import NothingToCompare, RunsDiffer
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Order, Setting, Variant
 from fsconsole.model.state import RunState
-from fsconsole.model.verdicts import Verdict
+from fsconsole.model.verdicts import Scale, Verdict
+from fsconsole.model.workload import SizedBy, Sizing
 from fsconsole.plan.publications import find_publication
 from fsconsole.results.environment import Varied
 from fsconsole.results.grid import build_grid
@@ -115,7 +116,7 @@ def test_runs_that_differ_in_what_is_not_varied_are_refused_with_the_option_that
 
 def test_all_that_differs_is_named_at_once_and_ram_that_a_kernel_keeps_is_no_difference() -> None:
     other = with_device(made("b", kernel="6.18.0"), size_bytes=7 * 2**30)
-    facts = (("cpus", "2"), ("memory_bytes", str(int(4 * 2**30 * 0.99))))
+    facts = (("cpus", "2"), ("memory_bytes", str(int(4 * 2**30 * 0.982))))
     other = replace(other, started=(replace(other.started[0], facts=facts),))
     with pytest.raises(RunsDiffer, match=r"kernel \(A 6.1.0; B 6.18.0\); device \(A 2.0 GiB") as caught:
         compared(made(), other)
@@ -133,6 +134,27 @@ def test_options_that_a_label_leaves_out_are_seen_and_an_unknown_fact_is_said_an
     assert len(rows(compared(plain, hidden, vary=(Varied.VARIANT,)))) == 2
     found = compared(made(), with_fact(made("b"), "tool mkfs.ext4", "1.47.2"))
     assert "Not known of every run: versions of mkfs." in found.notes
+
+
+def test_a_size_that_a_pilot_chose_is_shown_and_no_obstacle() -> None:
+    sizing = Sizing(SizedBy.FILES, 10.0, is_settled=True)
+    runs = [
+        with_cells(made(name), workloads=(replace(build.LARGE_FILES, sizing=sizing, files=files),))
+        for name, files in (("a", 100), ("b", 90))
+    ]
+    found = compared(*runs)
+    (one,) = [one for one in found.different if "pilot" in one.name]
+    assert (one.kind, one.values) == (None, ("100", "90"))
+    assert len(rows(found)) == 4
+
+
+def test_shares_in_per_cent_change_by_points_and_other_figures_by_their_share() -> None:
+    busy = made("b")
+    cells = (build.done(cell.index, factors={Metric.CPU: 1.1, Metric.WRITE: 0.9}, more=STEADY) for cell in busy.cells)
+    row = rows(compared(made(), replace(busy, cells=tuple(cells))))["ext4", "B"]
+    of = {one.metric: one for one in row.figures}
+    assert (of[Metric.CPU].change, of[Metric.CPU].scale) == (pytest.approx(2.96), Scale.DIFFERENCE)
+    assert (of[Metric.WRITE].change, of[Metric.WRITE].scale) == (pytest.approx(-0.1), Scale.RATIO)
 
 
 def test_two_runs_are_compared_by_welch_and_labelled_one_boot_each() -> None:
