@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fsconsole.client.runs import ListedRun
 from fsconsole.model.figures import Publication
 from fsconsole.results.content import instant
-from fsconsole.results.sides import SideComparison
+from fsconsole.results.sides import SideComparison, compare_sides, sides_of
 from fsconsole.results.sides_text import sides_text
 from fsconsole.results.table import Column, TableRow, TableValue
 from fsconsole.show.lines import Line, TextLine, text_lines
@@ -133,3 +133,8 @@ def comparable_lines(runs: Sequence[RunEntry], published: Sequence[Publication])
 def comparison_lines(found: SideComparison, width: int) -> list[TextLine]:
     """Return a comparison as `fsconsole compare` prints it."""
     return [TextLine(line) for line in sides_text(found, width).splitlines()]
+
+
+def published_lines(of: Publication, width: int) -> list[TextLine]:
+    """Return a publication alone, in all its columns."""
+    return comparison_lines(compare_sides(sides_of([of], ())), width)

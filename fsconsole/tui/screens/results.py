@@ -26,10 +26,12 @@ from fsconsole.results.grid import Grid, build_grid
 from fsconsole.results.sentences import RunFindings, findings_of
 from fsconsole.show import results as view
 from fsconsole.show.lines import Line
+from fsconsole.show.runs import published_lines
 from fsconsole.text import cells_of, shorten_middle
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.cell import CellScreen
 from fsconsole.tui.screens.dialogs import Dialog, PickScreen
+from fsconsole.tui.screens.run import OutputScreen
 from fsconsole.tui.terminal import lines, plain
 from fsconsole.tui.widgets.lists import List, Table
 from fsconsole.tui.widgets.rows import Texts
@@ -263,8 +265,15 @@ Below: the row's rounds as dots beside the baseline's, its other columns, its wa
         with self.complaining():
             known = {str(place): read_publication(path) for place, path in enumerate(list_publications())}
             listed = [Line(key, f"{one.title} ({one.date})", wraps=True) for key, one in known.items()]
-            dialog = PickScreen("Compare with published figures", [Line("none", "None"), *listed])
-            self.ask(dialog, lambda key: self._choose(view.with_published(self._choice, known.get(key))))
+
+            def picked(key: str) -> None:
+                of = known.get(key)
+                self._choose(view.with_published(self._choice, of))
+                if of is not None and of.own_columns:
+                    # Columns that no metric means have no place in the grid.
+                    self.app.push_screen(OutputScreen(lambda width: published_lines(of, width)))
+
+            self.ask(PickScreen("Compare with published figures", [Line("none", "None"), *listed]), picked)
 
     def action_export(self) -> None:
         if self._shown is not None:
