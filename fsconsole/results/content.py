@@ -17,7 +17,7 @@ from fsconsole.model.rounds import FREE_PAGE_REPORTING
 from fsconsole.model.run import Target
 from fsconsole.model.state import RunState
 from fsconsole.results.figures import CLEAN, Noted, cells_in_words, check_costs
-from fsconsole.results.grid import Grid, GridRow, highest_first, share_percent
+from fsconsole.results.grid import Grid, GridRow
 from fsconsole.results.table import Column, TableRow, TableValue
 from fsconsole.text import GIB, KIB, MIB, TIB, printable, shorten_middle, wrap
 from fsconsole.units import fixed, format_bytes, shared_decimals, significant
@@ -363,74 +363,6 @@ def _span(values: Sequence[tuple[str, str]]) -> str:
 
 MISSING = "-"
 _WIDEST_VERDICT = len("repaired")
-_WHOLE_FROM_PERCENT = 9.95
-_LARGEST_PERCENT = 99_999.0
-
-
-def table_of(grid: Grid, columns: Sequence[Metric], baseline: GridRow | None = None) -> TableValue:
-    """Return the table of a grid with these columns, and n and spread where there are repeats.
-
-    Published rows stand under those that they belong to, and at the end where they belong to none. With a baseline the
-    figures of the grid's other rows are in per cent of its own.
-    """
-    repeated = any(n > 1 for n in grid.repeats)
-    uneven = len(grid.repeats) > 1
-    marks = marks_of(grid)
-    of_cells: dict[int, set[WarningKind]] = {}
-    for warning in grid.warnings:
-        for cell in warning.cells:
-            of_cells.setdefault(cell, set()).add(warning.kind)
-    published = grid.publication.rows if grid.publication is not None else ()
-    valued: tuple[GridRow | PublishedRow, ...] = (*grid.rows, *published)
-    scales = {
-        metric: scale_for(metric, (value for row in valued if (value := row.value(metric)) is not None))
-        for metric in columns
-    }
-    heads = [column_head(metric.column, scales[metric].unit) for metric in columns]
-    heads += [Column("spread", "%")] * repeated + [Column("n")] * uneven + [Column("warn")] * bool(marks)
-    rows: list[TableRow] = []
-    for row in grid.rows:
-        against = baseline if row is not baseline else None
-        summary = row.figure(grid.sorted_by)
-        cells = [_figure(row, metric, scale, against) for metric, scale in scales.items()]
-        cells += [spread_text(summary.spread_percent if summary is not None else None)] * repeated
-        cells += [str(summary.n) if summary is not None else MISSING] * uneven
-        kinds = {kind for figures in row.cells for kind in of_cells.get(figures.cell, ())}
-        cells += ["".join(mark for kind, mark in marks.items() if kind in kinds)] * bool(marks)
-        notes = tuple(map(printable, row.notes)) or (() if row.figures else ("no figures",))
-        tone = "strong" if row is baseline else ""
-        rows.append(TableRow(row.id, printable(row.name), tuple(cells) if row.figures else (), notes, tone))
-        own = [known for known in published if known.as_printed in row.printed]
-        for number, found in enumerate(own):
-            which = "published" if len(row.printed) == 1 else f"published: {found.as_printed}"
-            rows.append(_published_row(f"{row.id} published {number}", which, found, scales, len(heads)))
-    printed = {words for row in grid.rows for words in row.printed}
-    for number, found in enumerate(known for known in published if known.as_printed not in printed):
-        which = f"published: {found.as_printed}"
-        rows.append(_published_row(f"published {number}", which, found, scales, len(heads)))
-    return TableValue("variant", tuple(heads), tuple(rows))
-
-
-def caption_of(grid: Grid) -> tuple[str, ...]:
-    """Return what the figures of a grid's table are, in sentences."""
-    column = grid.sorted_by.column
-    arrays = [row.key.array for row in grid.rows if row.key.array is not None]
-    if not grid.repeats:
-        said = [f"No row has a figure for {column} yet."]
-    else:
-        n = f"n = {grid.repeats[0]}" if len(grid.repeats) == 1 else "n"
-        spread = f"Figures are medians of {n} cells; spread: (max - min) / median of {column}."
-        alone = "One cell per row (n = 1): how far repeats would spread is not known."
-        said = [alone if grid.repeats == (1,) else spread, f"Sorted by {order_words(grid)}."]
-    if any(array.assume_clean for array in arrays):
-        said.append("assume-clean: md was told that the members agree; no resync was done.")
-    return (*said, *(publication_words(grid.publication) if grid.publication is not None else ()))
-
-
-def order_words(grid: Grid) -> str:
-    """Return by what a grid is sorted: "durable, highest first"."""
-    order = "highest" if highest_first(grid.sorted_by) != grid.is_reversed else "lowest"
-    return f"{grid.sorted_by.column}, {order} first"
 
 
 def publication_words(of: Publication) -> tuple[str, str]:
@@ -441,17 +373,6 @@ def publication_words(of: Publication) -> tuple[str, str]:
     )
 
 
-def _published_row(key: str, name: str, row: PublishedRow, scales: dict[Metric, ColumnScale], cells: int) -> TableRow:
-    """Return a published row; where the run's own have n, spread and warnings it has nothing."""
-    table = f" ({row.table})" if row.table else ""
-    figures = [
-        scale.text(value) if (value := row.value(metric)) is not None else MISSING for metric, scale in scales.items()
-    ]
-    blanks = [""] * (cells - len(figures))
-    notes = (printable(row.note),) if row.note else ()
-    return TableRow(key, printable(f"  {name}{table}"), (*figures, *blanks), notes, "weak")
-
-
 def column_head(column: str, unit: str) -> Column:
     """Return a head in two lines; a ratio of counts has no unit, so that its second half stands in the unit's place."""
     name, _, which = column.rpartition(" ")
@@ -459,17 +380,6 @@ def column_head(column: str, unit: str) -> Column:
         return Column(name, f"{which} {unit}")
     name, slash, per = column.partition("/")
     return Column(name, f"{slash}{per}") if slash and not unit else Column(column, unit)
-
-
-def _figure(row: GridRow, metric: Metric, scale: ColumnScale, baseline: GridRow | None) -> str:
-    value = row.value(metric)
-    text = scale.text(value) if value is not None else MISSING
-    if baseline is not None:
-        percent = share_percent(row, baseline, metric)
-        text = MISSING if percent is None else f"{fixed(percent, 0 if abs(percent) >= _WHOLE_FROM_PERCENT else 1)}%"
-        if percent is not None and abs(percent) > _LARGEST_PERCENT:
-            text = f"{percent:.0e}%"
-    return with_verdict(row, metric, text)
 
 
 def with_verdict(row: GridRow, metric: Metric, text: str) -> str:

@@ -14,7 +14,6 @@ from fsconsole.model.resolution import Reading, reading
 from fsconsole.model.rounds import replaced_cells
 from fsconsole.model.state import CellState, CellStatus, RunState, raw_depths, raw_pilot
 from fsconsole.model.verdicts import figure_of
-from fsconsole.model.workload import WorkloadKind
 from fsconsole.results.figures import (
     CellFigures,
     Noted,
@@ -69,54 +68,10 @@ def _references(raw: list[CellFigures]) -> tuple[tuple[Metric, float], ...]:
     return tuple(found)
 
 
-# Which figures the grid shows, by which names they are asked for, and how they are sorted.
-
-DEFAULT_COLUMNS = (
-    Metric.WRITE,
-    Metric.DURABLE,
-    Metric.CPU,
-    Metric.EXTENTS_MEAN,
-    Metric.MKFS,
-    Metric.CHECK,
-    Metric.DELETE_DURABLE,
-)
-"""What fits 80 columns beside the variant and its warnings."""
+# Columns by name, and how they are sorted.
 
 DEFAULT_SORT = Metric.DURABLE
-COLUMNS_WITH_RAW = (
-    Metric.WRITE,
-    Metric.DURABLE,
-    Metric.OF_RAW_1,
-    Metric.OF_RAW_N,
-    Metric.CPU,
-    Metric.EXTENTS_MEAN,
-    Metric.CHECK,
-    Metric.DELETE_DURABLE,
-)
-"""The same where the plan has a raw row; mkfs gives way to both shares."""
-
 _MORE_IS_FIRST = frozenset({Unit.BYTES_PER_S, Unit.PER_SECOND})
-
-_WHERE_MEASURED = (
-    Metric.READ, Metric.OPS_PER_S, Metric.FSYNC_MEAN, Metric.FSYNC_P50, Metric.FSYNC_P99, Metric.FSYNC_MAX,
-    Metric.RECOVER, Metric.LOST_SYNCED,
-)  # fmt: skip
-"""Columns that stand behind the durable one where a load has such figures; operations those of counted loads alone."""
-_COUNTED = frozenset({WorkloadKind.RANDOM_READ, WorkloadKind.RANDOM_WRITE, WorkloadKind.MIX})
-_GIVE_WAY = (Metric.MKFS, Metric.CHECK, Metric.DELETE_DURABLE, Metric.EXTENTS_MEAN, Metric.CPU)
-"""Columns that make room for them, the first one first."""
-_MOST_COLUMNS = 7
-"""Limit above which columns give way."""
-
-
-def with_more(columns: tuple[Metric, ...], more: Sequence[Metric]) -> tuple[Metric, ...]:
-    """Return columns with more of them behind the durable one, for which others give way."""
-    place = columns.index(Metric.DURABLE) + 1
-    shown = [*columns[:place], *more, *columns[place:]]
-    for metric in _GIVE_WAY:
-        if more and len(shown) > _MOST_COLUMNS and metric in shown:
-            shown.remove(metric)
-    return tuple(shown)
 
 
 def highest_first(metric: Metric) -> bool:
@@ -285,14 +240,6 @@ class Grid:
     warnings: tuple[Noted, ...]
     publication: Publication | None = None
     """What is laid beside it: shown, and never ranked."""
-    is_reversed: bool = False
-    """Whether the column is sorted the other way round: rates from the lowest, all else from the highest."""
-
-    @property
-    def repeats(self) -> tuple[int, ...]:
-        """The different numbers of figures behind the medians of the sorted column, ascending."""
-        summaries = [row.figure(self.sorted_by) for row in self.rows]
-        return tuple(sorted({summary.n for summary in summaries if summary is not None}))
 
 
 _SPREAD_LIMIT_PERCENT = 10.0
@@ -350,27 +297,6 @@ def _depth_words(pilot: PilotFinished | None) -> str:
     return words if of_reads in (written, None) else f"{words}, reads {of_reads}"
 
 
-def sort_grid(grid: Grid, metric: Metric, *, is_reversed: bool = False) -> Grid:
-    """Return a grid in another order; rows without a figure are the last either way."""
-    rows = _sorted(sorted(grid.rows, key=_grid_place), metric, is_reversed=is_reversed)
-    return replace(grid, rows=rows, sorted_by=metric, is_reversed=is_reversed)
-
-
-_OWN_FIRST = (Metric.WRITE, Metric.DURABLE, Metric.CPU)
-"""Own columns shown beside published figures."""
-
-
-def columns_for(grid: Grid) -> tuple[Metric, ...]:
-    """Return the columns that a grid shows unasked: what was published beside it, else shares of a raw row, reads and syncs."""
-    if grid.publication is not None:
-        return tuple(dict.fromkeys((*_OWN_FIRST, *grid.publication.metrics)))
-    present = {metric for row in grid.rows for metric, _ in row.figures}
-    if not any(load.kind in _COUNTED for row in grid.rows for load in row.key.workloads):
-        present.discard(Metric.OPS_PER_S)
-    columns = COLUMNS_WITH_RAW if Metric.OF_RAW_1 in present else DEFAULT_COLUMNS
-    return with_more(columns, [metric for metric in _WHERE_MEASURED if metric in present])
-
-
 _PLACES = {metric: place for place, metric in enumerate(Metric)}
 
 
@@ -392,20 +318,9 @@ def _grid_place(row: GridRow) -> tuple[int, int]:
     return (min(cell.cell for cell in row.cells), row.key.workload or 0)
 
 
-def _sorted(rows: list[GridRow], metric: Metric, *, is_reversed: bool = False) -> tuple[GridRow, ...]:
+def _sorted(rows: list[GridRow], metric: Metric) -> tuple[GridRow, ...]:
     """Sort by medians; the sort is stable, so that equal rows stay in the plan's order."""
     having = [(value, row) for row in rows if (value := row.value(metric)) is not None]
-    having.sort(key=lambda pair: pair[0], reverse=highest_first(metric) != is_reversed)
+    having.sort(key=lambda pair: pair[0], reverse=highest_first(metric))
     lacking = [row for row in rows if row.value(metric) is None]
     return (*(row for _, row in having), *lacking)
-
-
-# Figures of one row in per cent of another's.
-
-
-def share_percent(row: GridRow, baseline: GridRow, metric: Metric) -> float | None:
-    """Return a row's median in per cent of the baseline's; None where one of them is missing, or the latter is zero."""
-    own, other = row.value(metric), baseline.value(metric)
-    if own is None or other is None or other == 0:
-        return None
-    return 100 * own / other

@@ -13,8 +13,9 @@ from fsconsole.model.events import Outcome, WarningKind
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellStatus
+from fsconsole.results.blocks import blocks_of
 from fsconsole.results.content import crash_words
-from fsconsole.results.grid import build_grid, columns_for
+from fsconsole.results.grid import build_grid
 from fsconsole.system.block import shut_down
 from fsconsole.text import MIB
 from tests.conftest import run as program
@@ -124,7 +125,8 @@ def test_rows_with_barriers_off_say_that_power_loss_is_not_tested(crashed):
 def test_the_grid_has_the_recovery_and_the_losses_in_columns_and_the_counts_in_words(crashed):
     folder, state = crashed
     grid = build_grid(state)
-    assert {Metric.RECOVER, Metric.LOST_SYNCED} <= set(columns_for(grid))
+    shown = {metric for block in blocks_of(state, grid) for metric in block.columns}
+    assert {Metric.RECOVER, Metric.LOST_SYNCED} <= shown
     words = {row.name: crash_words(row) for row in grid.rows}
     assert words["ext4"].startswith("crash: of ")
     assert "synced files none lost; of " in words["ext4"]

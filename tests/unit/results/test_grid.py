@@ -16,15 +16,12 @@ from fsconsole.model.metrics import Metric, column_named
 from fsconsole.model.plan import RAW, Cell, Setting, Step, StepKind, Variant
 from fsconsole.model.state import RAW_DEPTH, CellState, CellStatus, RunState, RunStatus, StepState
 from fsconsole.model.workload import Workload, WorkloadKind
+from fsconsole.results.blocks import blocks_of
 from fsconsole.results.grid import (
-    COLUMNS_WITH_RAW,
-    DEFAULT_COLUMNS,
     GridRow,
     build_grid,
-    columns_for,
     columns_named,
     highest_first,
-    sort_grid,
 )
 from fsconsole.text import KIB, MIB
 from tests.unit.results import build
@@ -83,7 +80,6 @@ def test_repeats_are_one_row_with_median_n_spread_and_the_worst_verdict_and_far_
     assert durable.n == 3
     assert durable.median == pytest.approx(410.2e6)
     assert durable.spread_percent == pytest.approx(4.0)
-    assert grid.repeats == (3,)
     (warning,) = grid.warnings
     assert (warning.kind, warning.cells) == (WarningKind.SPREAD, (1, 3, 5))
     assert "'xfs' lie 50 % apart" in warning.reason
@@ -105,7 +101,7 @@ def test_a_warning_of_many_cells_is_one_warning_and_a_run_without_cells_has_an_e
     warnings = [(warning.kind, warning.cells) for warning in build_grid(build.demo()).warnings]
     assert warnings == [(WarningKind.SHORT, (0, 1)), (WarningKind.NOT_COMPARABLE, (0,))]
     empty = build_grid(build.run([], []))
-    assert (empty.rows, empty.repeats) == ((), ())
+    assert empty.rows == ()
 
 
 def test_names_tell_rows_apart_by_the_fewest_words() -> None:
@@ -155,10 +151,6 @@ def test_two_workloads_in_one_cell_are_two_rows_that_share_mkfs_and_check() -> N
         ("ext4 data=ordered, large files", [(Metric.WRITE, 200e6), (Metric.MKFS, 0.5)]),
         ("ext4 data=ordered, small files", [(Metric.WRITE, 3.0 * MIB), (Metric.MKFS, 0.5)]),
     ]
-    # Sorted anew by what they share, they come in the plan's order, whatever the order was before.
-    backwards = sort_grid(grid, Metric.WRITE, is_reversed=True)
-    assert backwards.rows == grid.rows[::-1]
-    assert sort_grid(backwards, Metric.MKFS).rows == grid.rows
 
 
 # Variants that came out equal: one row, only where nothing unseen could tell them apart.
@@ -264,33 +256,31 @@ def test_columns_keep_their_order_and_come_once_and_rates_are_sorted_from_the_hi
 SYNCS = (Metric.FSYNC_MEAN, Metric.FSYNC_P50, Metric.FSYNC_P99, Metric.FSYNC_MAX)
 
 
-def test_reads_and_syncs_stand_behind_durable_and_others_give_way_so_that_the_grid_grows_no_wider() -> None:
-    cases = (
-        ((Metric.READ,), {Metric.MKFS, Metric.CHECK, Metric.DELETE_DURABLE}),
-        (SYNCS, {Metric.MKFS, Metric.CHECK, Metric.DELETE_DURABLE, Metric.EXTENTS_MEAN, Metric.CPU}),
-        ((Metric.READ, Metric.OPS_PER_S), {Metric.MKFS, Metric.CHECK, Metric.DELETE_DURABLE, Metric.EXTENTS_MEAN}),
-        ((Metric.READ, *SYNCS), {Metric.MKFS, Metric.CHECK, Metric.DELETE_DURABLE, Metric.EXTENTS_MEAN, Metric.CPU}),
-    )
-    for columns in (DEFAULT_COLUMNS, COLUMNS_WITH_RAW):
-        shares = [metric for metric in columns if metric in (Metric.OF_RAW_1, Metric.OF_RAW_N)]
-        for more, may_go in cases:
-            planned, states = cells_of_variants(build.XFS), [build.done(0, more=dict.fromkeys(more, 1.0))]
-            if shares:
-                planned = cells_of_variants(build.XFS, RAW_ROW)
-                states.append(raw_state(1, one=1e6, many=1e6))
+def test_reads_and_syncs_stand_behind_durable_and_others_give_way_so_that_a_block_grows_no_wider() -> None:
+    for is_raw in (False, True):
+        for more in ((Metric.READ,), SYNCS, (Metric.READ, Metric.OPS_PER_S), (Metric.READ, *SYNCS)):
+            planned = cells_of_variants(build.XFS, *[RAW_ROW] * is_raw)
+            states = [build.done(0, more=dict.fromkeys(more, 1.0)), *[raw_state(1, one=1e6, many=1e6)] * is_raw]
             if Metric.OPS_PER_S in more:
                 mixed = (replace(planned[0].workloads[0], kind=WorkloadKind.MIX),)
                 planned = [replace(cell, workloads=mixed) for cell in planned]
-            shown = columns_for(build_grid(build.run(planned, states)))
+            shown = columns_of_loads(planned, states)
+            shares = {Metric.OF_RAW_1, Metric.OF_RAW_N} & set(shown)
+            assert len(shares) == 2 * is_raw
             place = shown.index(Metric.DURABLE) + 1
-            assert shown[place : place + len(more)] == more, (columns, more)
-            assert len(shown) <= max(7, 2 + len(shares) + len(more)), (columns, more)
-            assert set(columns) - set(shown) <= may_go, (columns, more)
+            kept = tuple(metric for metric in more if metric in shown)
+            assert shown[place : place + len(kept)] == kept, more
+            assert set(more) - set(kept) <= {Metric.FSYNC_P50, Metric.FSYNC_MAX}, more
+            assert len(shown) <= 7, more
     # Of a load that neither mixes nor seeks, operations are no more than its calls.
     counted = build.done(0, more={Metric.OPS_PER_S: 1.0})
-    assert columns_for(build_grid(build.run(cells_of_variants(build.XFS), [counted]))) == DEFAULT_COLUMNS
-    shares = {Metric.OF_RAW_1, Metric.OF_RAW_N}
-    assert set(COLUMNS_WITH_RAW) == {*DEFAULT_COLUMNS, *shares} - {Metric.MKFS}
+    usual = (Metric.WRITE, Metric.DURABLE, Metric.CPU, Metric.EXTENTS_MEAN)
+    assert columns_of_loads(cells_of_variants(build.XFS), [counted]) == usual
+
+
+def columns_of_loads(planned: list[Cell], states: list[CellState]) -> tuple[Metric, ...]:
+    state = build.run(planned, states)
+    return blocks_of(state, build_grid(state))[0].columns
 
 
 # Shares of the raw row of the same device, settings and workload, and of no other.
@@ -326,7 +316,7 @@ def test_both_shares_are_of_durable_and_may_exceed_100() -> None:
     states = [raw_state(0, one=DURABLE / 2, many=DURABLE * 4), build.done(1)]
     assert shares(planned, states) == (pytest.approx(200), pytest.approx(25))
     assert shares(planned, states, RAW) == (None, None)
-    assert columns_for(build_grid(build.run(planned, states))) == COLUMNS_WITH_RAW
+    assert {Metric.OF_RAW_1, Metric.OF_RAW_N} <= set(columns_of_loads(planned, states))
     # The median over the raw row's repeats counts.
     repeated = [replace(one, repeat=one.index + 1) for one in cells_of_variants(RAW_ROW, RAW_ROW, RAW_ROW)]
     raws = [raw_state(index, one=DURABLE * factor, many=DURABLE) for index, factor in enumerate((1, 2, 100))]
@@ -356,7 +346,7 @@ def test_a_raw_row_with_other_settings_or_without_figures_is_no_reference() -> N
     planned = [*cells_of_variants(RAW_ROW), replace(other, index=1)]
     states = [raw_state(0, one=1e6, many=1e6), build.done(1)]
     assert shares(planned, states) == (None, None)
-    assert columns_for(build_grid(build.run(planned, states))) == DEFAULT_COLUMNS
+    assert not {Metric.OF_RAW_1, Metric.OF_RAW_N} & set(columns_of_loads(planned, states))
     planned = cells_of_variants(RAW_ROW, build.XFS)
     assert shares(planned, [build.failed(0), build.done(1)]) == (None, None)
 
