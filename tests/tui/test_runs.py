@@ -69,7 +69,7 @@ async def test_enter_opens_the_grid_of_a_run_that_has_ended_and_says_so_of_a_dam
         assert app.current_mode == "runs"
         await point_at(pilot, "raw")
         await pilot.press("enter")
-        await shows(pilot, "read-ahead, beside", "sorted by")
+        await shows(pilot, "read-ahead, beside", "No verdicts")
         assert app.current_mode == "results"
         assert app.session.folder is not None
         assert app.session.folder.name == "raw"
