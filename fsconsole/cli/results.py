@@ -66,9 +66,15 @@ Columns = Annotated[
     str, typer.Option(metavar="A,B,C", help="Columns to show, each in its block; default: those that fit 80 columns.")
 ]
 WithRedone = Annotated[
-    bool, typer.Option("--with-redone", help="Figures of rounds that ran again, too; no verdict uses them.")
+    bool, typer.Option("--with-redone", help="Include rounds that were run again; no verdict uses them.")
 ]
-Summary = Annotated[bool, typer.Option("--summary", help="With csv: one line per row of each block, with its verdict.")]
+Summary = Annotated[
+    bool,
+    typer.Option(
+        "--summary",
+        help="With --format csv: one line per row of each block, with its verdict, instead of one per cell.",
+    ),
+]
 Beside = Annotated[
     str, typer.Option("--with", metavar="NAME", help="Add a published table: bull-2008-patched. Not with csv.")
 ]
@@ -79,13 +85,15 @@ def results(
     *,
     output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
     sort: Sort = "",
-    is_reversed: Annotated[bool, typer.Option("--reverse", help="The other way round.")] = False,
+    is_reversed: Annotated[bool, typer.Option("--reverse", help="Reverse the order.")] = False,
     baseline: Baseline = "",
     all_pairs: AllPairs = False,
     columns: Columns = "",
     with_redone: WithRedone = False,
     summary: Summary = False,
-    explain: Annotated[bool, typer.Option("--explain", help="With table: explain columns and warnings.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="With --format table: explain columns, verdicts and warnings.")
+    ] = False,
     beside: Beside = "",
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
@@ -100,9 +108,7 @@ def results(
     from fsconsole.results.grid import columns_named
     from fsconsole.results.requirements import has_requirements
 
-    if beside and output is Format.CSV:
-        what = "A table for programs holds a run's own figures only: --with does not go with csv."
-        raise Misused(what=what, nearest="`--format json` has both; ", command="fsconsole results")
+    _check_goes_with(output, beside=beside, summary=summary, explain=explain)
     folder = open_run(runs_dir, run)
     seen = look(folder)
     chosen = columns_named(columns) if columns else ()
@@ -128,6 +134,20 @@ def results(
     sys.stdout.flush()
     if has_requirements(seen.state):
         raise typer.Exit(ending_code(seen.state))
+
+
+def _check_goes_with(output: Format, *, beside: str, summary: bool, explain: bool) -> None:
+    """Raise Misused for an option that this format would ignore."""
+    what, nearest = "", ""
+    if beside and output is Format.CSV:
+        what = "A table for programs holds a run's own figures only: --with does not go with csv."
+        nearest = "`--format json` has both; "
+    elif summary and output is not Format.CSV:
+        what = "--summary goes with --format csv only."
+    elif explain and output is not Format.TABLE:
+        what = "--explain goes with --format table only."
+    if what:
+        raise Misused(what=what, nearest=nearest, command="fsconsole results")
 
 
 def ending_code(state: RunState) -> int:

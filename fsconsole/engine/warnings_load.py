@@ -78,7 +78,9 @@ def about_cache(work: CellWork, workload: Workload, window: LoadWindow) -> None:
         return
     result = window.result
     if result.written_bytes and window.dirty_bytes > MEMORY_SHARE * result.written_bytes:
-        amounts = f"{format_bytes(window.dirty_bytes)} of {format_bytes(result.written_bytes)} written"
+        # Counted for the whole machine: what exceeds the load's bytes is other programs' or metadata.
+        dirty_bytes = min(window.dirty_bytes, result.written_bytes)
+        amounts = f"{format_bytes(dirty_bytes)} of {format_bytes(result.written_bytes)} written"
         work.warn(
             WarningKind.CACHED,
             f"'{workload.name}': {amounts} were still dirty when the last writer was done",

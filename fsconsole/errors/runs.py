@@ -146,13 +146,15 @@ class RunsDiffer(FsconsoleError, exit_code=ExitCode.USAGE):
     said: str
     vary: str
     sentence = "These runs differ in {said}."
-    advice = "Is that what you compare? Then add --vary {vary}; all that differs is shown above the figures."
+    advice = "To compare them all the same, add --vary {vary}; all differences are listed above the figures."
 
 
 class NothingToCompare(FsconsoleError, exit_code=ExitCode.USAGE):
     why: str
     sentence = "There is nothing to compare: {why}."
-    advice = "`fsconsole compare --help` says what can be compared; `fsconsole compare --list` lists published tables."
+    advice = (
+        "Name other runs, or a published table (`fsconsole compare --list`); `fsconsole results RUN` shows one run."
+    )
 
 
 class RunMissing(FsconsoleError, exit_code=ExitCode.RUN_MISSING):
@@ -258,6 +260,11 @@ class ArchiveRefused(FsconsoleError, exit_code=ExitCode.ARCHIVE_REFUSED):
     advice = "Copy the file again and compare `sha256sum` on both machines, or export the run again."
 
 
+class ArchiveUnreadable(ArchiveRefused):
+    sentence = "{path} can't be read: {why}."
+    advice = "Check the path and its permissions."
+
+
 class ArchiveNewer(FsconsoleError, exit_code=ExitCode.JOURNAL_NEWER):
     path: str
     version: str
@@ -273,7 +280,8 @@ class ExportFailed(FsconsoleError, exit_code=ExitCode.EXPORT_FAILED):
 
 
 class ExportThere(ExportFailed):
-    why: str = "it exists"
+    why: str = ""
+    sentence = "{path} exists already."
     advice = "Give another name, or replace it with --force."
 
 

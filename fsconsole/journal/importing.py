@@ -22,6 +22,7 @@ import msgspec
 from fsconsole.errors.runs import (
     ArchiveNewer,
     ArchiveRefused,
+    ArchiveUnreadable,
     JournalNewer,
     JournalUnusable,
     NoSpace,
@@ -80,7 +81,7 @@ def _refusals(path: str) -> Iterator[None]:
     except (gzip.BadGzipFile, zlib.error, tarfile.TarError) as error:
         raise ArchiveRefused(path, f"it is damaged, or no export of fsconsole: {error}") from error
     except OSError as error:
-        raise ArchiveRefused(path, error.strerror or str(error)) from error
+        raise ArchiveUnreadable(path, error.strerror or str(error)) from error
 
 
 @contextmanager

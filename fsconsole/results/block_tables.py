@@ -62,7 +62,7 @@ def verdict_title(block: Block) -> str:
     return printable(f"{block.name}: {block.metric.column}{f', {unit}' if unit else ''}")
 
 
-def captions(blocks: Sequence[Block], grid: Grid) -> tuple[str, ...]:
+def captions(blocks: Sequence[Block], grid: Grid, *, is_reversed: bool = False) -> tuple[str, ...]:
     """Return what the figures of these blocks are and how rows are sorted, in sentences."""
     summaries = [row.row.figure(block.metric) for block in blocks for row in block.rows]
     counts = sorted({summary.n for summary in summaries if summary is not None})
@@ -78,7 +78,13 @@ def captions(blocks: Sequence[Block], grid: Grid) -> tuple[str, ...]:
         said[-1] += f" spread: (max - min) / median of {primary}."
     if counts:
         chosen = dict.fromkeys(block.sorted_by for block in blocks if block.sorted_by)
-        said.append(f"Sorted by {', '.join(chosen) or primary}{'' if chosen else ', best first'}.")
+        axes = dict.fromkeys(printable(axis) for block in blocks if not block.sorted_by for axis in block.axes)
+        by_default = (
+            f"{', '.join(axes)}, then by " * bool(axes) + f"{primary}, {'worst' if is_reversed else 'best'} first"
+        )
+        said.append(
+            f"Sorted by {', '.join(chosen)}{', reversed' * is_reversed}." if chosen else f"Sorted by {by_default}."
+        )
     arrays = [row.row.key.array for block in blocks for row in block.rows if row.row.key.array is not None]
     if any(array.assume_clean for array in arrays):
         said.append("assume-clean: md was told that the members agree; no resync was done.")
@@ -111,6 +117,9 @@ def required_of(state: RunState, grid: Grid, blocks: Sequence[Block]) -> tuple[s
         lead = f"{printable(block.name)}: " if len(loads) > 1 else ""
         said += [f"{lead}{words}" for words in limit_sentences([(row.title, row.required) for row in block.rows])]
     return (*said, run_sentence(requirements_of(state, grid))) if said else ()
+
+
+OPTIONS_TITLE = "Options that row names leave out"
 
 
 def options_of(blocks: Sequence[Block]) -> tuple[str, ...]:

@@ -254,7 +254,7 @@ def _gate(state: RunState, choice: GridChoice) -> _Gate:
     plan = state.request.plan
     if plan.order is not Order.ROUNDS:
         return _Gate(
-            f'No verdicts: order = "{plan.order.value}" has no rounds; order = "rounds" compares round by round.'
+            f'No verdicts: order = "{plan.order.value}" runs no rounds to compare. Set order = "rounds" in the plan.'
         )
     if plan.repeats < LEAST_ROUNDS:
         return _Gate(f"No verdicts: they need at least {LEAST_ROUNDS} rounds. Set repeats = 5.")

@@ -48,6 +48,18 @@ def verdict_legend(found: Sequence[Compared], limit: float) -> tuple[str, ...]:
     return tuple(said)
 
 
+def verdict_terms(limit: float) -> dict[str, str]:
+    """Return what stands in a table of verdicts, explained; limit is the share within which a difference is the same."""
+    same = f"{100 * limit:g}"
+    return {
+        "slower, faster (more, less)": f"the interval of the change lies beyond 0; <{same}: it lies inside +-{same} %",
+        "same": f"the interval lies inside +-{same} %",
+        "undecided": "neither: the order of these rows may be chance",
+        "n": "rounds that the row and the baseline finished",
+        "[=*=]": "the interval, * the change, | the baseline; < and > are cut off",
+    }
+
+
 # Changes in words: "-15 [-19..-10]", "6.6 x [5.9..7.4]", "+8 [+2..+14] ms".
 
 _LEAST_TIMES, _MOST_PERCENT = 3.0, 999

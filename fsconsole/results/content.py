@@ -250,8 +250,8 @@ def pilot_words(pilot: PilotFinished) -> str:
 _REASONS_SHOWN = 3
 _ANY_LINES = 100
 _NAMES_SHOWN = 3
-_VARYING = re.compile(r"(?P<name>'[^']*')|(?<![\w.])(?P<number>[0-9]+(?:\.[0-9]+)?)(?![\w.])")
-"""A name in quotes, or a number that stands alone: that of "ext4" is part of a word."""
+_VARYING = re.compile(r"(?P<name>'[^']*'|\bprocess [0-9]+\b)|(?<![\w.])(?P<number>[0-9]+(?:\.[0-9]+)?)(?![\w.])")
+"""A name in quotes or of a process, or a number that stands alone: that of "ext4" is part of a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,11 +336,11 @@ def numbers_in_words(cells: Iterable[int]) -> str:
 def merged(reasons: Iterable[str]) -> tuple[str, ...]:
     """Return reasons, each once; those that differ in names and numbers alone as one with all of them.
 
-    "'a' took 1.0 s" and "'b' took 0.4 s" are "'a', 'b' took 0.4 to 1.0 s".
+    "'a' took 1.0 s" and "'b' took 0.4 s" are "'a', 'b' took 0.4 to 1.0 s"; "process 3" and "process 9" are "processes 3, 9".
     """
     alike: dict[str, list[str]] = {}
     for reason in dict.fromkeys(reasons):
-        alike.setdefault(_VARYING.sub(lambda one: "''" if one["name"] else "0", reason), []).append(reason)
+        alike.setdefault(_VARYING.sub(lambda one: (one["name"] or "0")[:1], reason), []).append(reason)
     return tuple(map(_one_for, alike.values()))
 
 
@@ -354,6 +354,9 @@ def _one_for(reasons: Sequence[str]) -> str:
 def _span(values: Sequence[tuple[str, str]]) -> str:
     """Return the values (name or number, the other empty) of one place, in words."""
     names = tuple(dict.fromkeys(name for name, _ in values if name))
+    if len(names) > 1 and not names[0].startswith("'"):
+        # An id is a name, too: a span of ids would read as all processes between them.
+        names = (names[0].replace(" ", "es "), *(name.rpartition(" ")[2] for name in names[1:]))
     if names:
         others = len(names) - _NAMES_SHOWN
         return ", ".join(names[:_NAMES_SHOWN]) + (f" and {others} more" if others > 0 else "")

@@ -7,6 +7,7 @@ from itertools import chain
 
 from fsconsole.model.state import RunState
 from fsconsole.results.block_tables import (
+    OPTIONS_TITLE,
     block_title,
     captions,
     figures_table,
@@ -40,9 +41,9 @@ def render_markdown(state: RunState, grid: Grid, *, standing: str, choice: GridC
     lines += [] if blocks else ["The plan has no cells.", ""]
     if (of := grid.publication) is not None and of.own_columns:
         lines += [f"### {escaped(of.title)}", "", *pipe_table(publication_table(of.rows)), ""]
-    lines += map(escaped, (*captions(blocks, grid), *notes_of(blocks)))
+    lines += map(escaped, (*captions(blocks, grid, is_reversed=choice.is_reversed), *notes_of(blocks)))
     options = options_of(blocks)
-    lines += ["", *(f"- {escaped(words)}" for words in options)] if options else []
+    lines += ["", f"### {OPTIONS_TITLE}", "", *(f"- {escaped(words)}" for words in options)] if options else []
     required = required_of(state, grid, blocks)
     lines += ["", "### Requirements", "", *(f"- {escaped(said)}" for said in required)] if required else []
     if (found := findings_of(state, grid)).heading:

@@ -89,7 +89,10 @@ def findings_from(family: int, pairs: tuple[Comparison, ...]) -> RunFindings:
     counts = [pair.compared.n for pair in pairs]
     rounds = " to ".join(map(str, sorted({min(counts), max(counts)})))
     baselines = printable(", ".join(dict.fromkeys(pair.baseline for pair in pairs)))
-    heading = f"What {rounds} rounds show; 95 % intervals for all {family} comparisons with {baselines} together:"
+    factor = f", with a safety factor of {_OTHER_DAYS:g}" if chosen else ""
+    heading = (
+        f"What {rounds} rounds show{factor}; 95 % intervals for all {family} comparisons with {baselines} together:"
+    )
     if not sentences:
         heading = f"{rounds} rounds decide none of {family} comparisons: set more repeats."
     return RunFindings(heading, tuple(sentences), family, pairs)
@@ -143,7 +146,8 @@ def _difference(pair: Comparison) -> Statement:
     is_more = pair.low > 1
     more, less = (pair.row, pair.baseline) if is_more else (pair.baseline, pair.row)
     bounds = (times, None) if is_more else (0.0, 1 / times)
-    return Statement(_worded(_DIFFERENT, pair, more, less, times=f"{times:g}"), _figures(pair), pair, *bounds)
+    text = _worded(_DIFFERENT, pair, more, less, times=f"{times:g}")
+    return Statement(text, _figures(pair, is_inverse=not is_more), pair, *bounds)
 
 
 def _equality(pair: Comparison) -> Statement:
@@ -157,11 +161,16 @@ def _worded(forms: dict[Metric, str], pair: Comparison, more: str, less: str, **
     return printable(forms[pair.metric].format(**said))
 
 
-def _figures(pair: Comparison) -> str:
+def _figures(pair: Comparison, *, is_inverse: bool = False) -> str:
+    """Return row, baseline and their ratio; is_inverse: baseline, row and baseline / row, in the order of the sentence."""
     own, other = (_amount(pair.metric.unit, value) for value in (pair.compared.own, pair.compared.other))
-    ratio, low, high = (significant(value) for value in (pair.ratio, pair.low, pair.high))
-    row, base = printable(pair.row), printable(pair.baseline)
-    return f"{row} {own}, {base} {other}: ratio {ratio}, 95 % interval {low} to {high}, n = {pair.compared.n}"
+    first, second = f"{printable(pair.row)} {own}", f"{printable(pair.baseline)} {other}"
+    values = (pair.ratio, pair.low, pair.high)
+    if is_inverse:
+        first, second = second, first
+        values = (1 / pair.ratio, 1 / pair.high, 1 / pair.low)
+    ratio, low, high = map(significant, values)
+    return f"{first}, {second}: ratio {ratio}, 95 % interval {low} to {high}, n = {pair.compared.n}"
 
 
 def _amount(unit: Unit, value: float) -> str:

@@ -168,7 +168,7 @@ def compare_sides(sides: Sequence[Side], vary: Sequence[Varied] = (), columns: S
             names = " or ".join(f"{side.name}-{table}" for table in tables)
             raise NothingToCompare(f"{side.name} has several tables: give {names}")
     if len(sides) == 1 and runs:
-        raise NothingToCompare("all runs are on one side; `fsconsole results` shows one alone")
+        raise NothingToCompare("all runs are on one side")
     blocks = _blocks(sides, vary, columns) if runs else (_of_publications(sides, columns),)
     is_runs_alone = all(side.runs for side in sides)
     if is_runs_alone and not any(len(group.rows) > 1 for block in blocks for group in block.groups):

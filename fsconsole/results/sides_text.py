@@ -81,7 +81,7 @@ def _different(of: SideComparison) -> tuple[str, list[str]]:
     left = len(more) - _MOST_FEATURES
     more = [*more[:_MOST_FEATURES], f"and {left} more: --format json has all"] if left > 0 else more
     alike = [kind.value for kind in Varied if all(one.kind is not kind for one in of.different)]
-    same = f"; the same in all: {', '.join(alike)}" if alike else ""
+    same = f" (the same: {', '.join(alike)})" if alike else ""
     alone = dict.fromkeys(words for block in of.blocks for words in block.alone)
     rest = [f"not in {names[0]}, and left out: {', '.join(alone)}"] if alone else []
     lines = [*first, *more, *rest]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fsconsole.model.metrics import RAW_DEPTHS
 from fsconsole.model.state import RunState
 from fsconsole.results.block_tables import (
+    OPTIONS_TITLE,
     WIDE,
     block_title,
     brief,
@@ -23,6 +24,7 @@ from fsconsole.results.block_tables import (
     wide_table,
 )
 from fsconsole.results.blocks import AS_PLANNED, Block, BlockKind, BlockRow, GridChoice, blocks_of
+from fsconsole.results.changes import verdict_terms
 from fsconsole.results.content import (
     UNITS_NOTE,
     check_words,
@@ -71,9 +73,7 @@ def render_text(
         warned += warning_lines(warning, width, indent="  ", hint=page.explain)
     # What comes last is what a terminal still shows: the verdicts, or, where asked for, what columns mean.
     lines += [] if page.explain else warned
-    lines += (
-        _tables(blocks, grid, width, all_columns=bool(choice.columns)) if blocks else ["", "The plan has no cells."]
-    )
+    lines += _tables(blocks, grid, width, choice) if blocks else ["", "The plan has no cells."]
     required = required_of(state, grid, blocks)
     lines += ["", "Requirements"] if required else []
     for said in required:
@@ -89,7 +89,7 @@ def render_text(
     return "\n".join(lines) + "\n"
 
 
-def _tables(blocks: Sequence[Block], grid: Grid, width: int, *, all_columns: bool) -> list[str]:
+def _tables(blocks: Sequence[Block], grid: Grid, width: int, choice: GridChoice) -> list[str]:
     """Return figures, then verdicts of all blocks, with what they are; on wide pages both in one table."""
     lines: list[str] = []
     for block in blocks:
@@ -98,11 +98,12 @@ def _tables(blocks: Sequence[Block], grid: Grid, width: int, *, all_columns: boo
             if is_wide:
                 table = wide_table(block, grid)
             else:
-                table = figures_table(block, grid) if all_columns else fitted(block, grid, width)
+                table = figures_table(block, grid) if choice.columns else fitted(block, grid, width)
             # Why a row has no figures is told whole once.
             table = brief(table) if lines else table
             lines += ["", *_wrapped((block_title(block),), width), *table_lines(table, width)]
-    lines += ["", *_wrapped((" ".join((*captions(blocks, grid), UNITS_NOTE)),), width)]
+    said = (*captions(blocks, grid, is_reversed=choice.is_reversed), UNITS_NOTE)
+    lines += ["", *_wrapped((" ".join(said),), width)]
     if (of := grid.publication) is not None and of.own_columns:
         title = f"Published, in columns of its own too: {of.title}"
         lines += ["", *_wrapped((printable(title),), width), *table_lines(publication_table(of.rows), width)]
@@ -116,7 +117,8 @@ def _tables(blocks: Sequence[Block], grid: Grid, width: int, *, all_columns: boo
     told = _wrapped((" ".join(notes_of(blocks)),), width) if notes_of(blocks) else []
     lines += ["", *told] if told else []
     options = options_of(blocks)
-    return [*lines, *([""] if options else []), *(line for words in options for line in hanging("  ", words, width))]
+    lines += ["", OPTIONS_TITLE] if options else []
+    return [*lines, *(line for words in options for line in hanging("  ", words, width))]
 
 
 def _explained(state: RunState, blocks: Sequence[Block], width: int) -> list[str]:
@@ -126,6 +128,8 @@ def _explained(state: RunState, blocks: Sequence[Block], width: int) -> list[str
     lines = ["", "Columns"] if columns else []
     for name, meaning in columns.items():
         lines += hanging(f"  {name:<{widest}}  ", meaning, width)
+    if any(block.is_compared for block in blocks):
+        lines += _section("Verdicts", verdict_terms(blocks[0].same), width)
     is_one = len([block for block in blocks if block.kind is BlockKind.LOAD]) == 1
     shares = {
         row.title if is_one else f"{row.title}, {block.name}": words.removeprefix("CPU: ")

@@ -28,6 +28,8 @@ from tests.unit.cli.recorded import Terminal, run_command
         (("run", "x", "--device"), "Option '--device' requires an argument", "See `fsconsole run --help`"),
         (("run", "--\x1b"), r"No such option: --\\x1b", "See `fsconsole run --help`"),
         (("results", "--format", "x\ny"), "Invalid value for '--format': 'x.*y' is not one of 'table'.*", "See `fsconsole"),
+        (("results", "--summary"), "--summary goes with --format csv only", "See `fsconsole results --help`"),
+        (("results", "--explain", "--format", "md"), "--explain goes with --format table only", "See `fsconsole results --help`"),
         (("doctor", "a", "b"), r"Got unexpected extra argument\(s\) \(a b\)", "See `fsconsole doctor --help`"),
         (("runs", "delte"), "There is no command 'delte'", "Did you mean delete, .*`fsconsole runs --help`"),
         (("runs", "rename", "x", ""), "A title has 1 to 200 characters", "See `fsconsole runs rename --help`"),

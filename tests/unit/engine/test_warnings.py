@@ -194,6 +194,13 @@ def test_lazy_initialisation_is_waited_for_ten_minutes_and_told(monkeypatch, bus
         (a_load(), 0.98, 0.0, "'load': 980.0 KiB of 1000.0 KiB written were still dirty when the last writer was done"),
         (a_load(), 0.13, 0.0, ""),
         (a_load(direct=True), 0.98, 0.0, ""),
+        # More than the load wrote is others' or metadata.
+        (
+            a_load(),
+            2.2,
+            0.0,
+            "'load': 1000.0 KiB of 1000.0 KiB written were still dirty when the last writer was done",
+        ),
         (
             a_load(WorkloadKind.READ),
             0.0,

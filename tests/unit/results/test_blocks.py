@@ -21,7 +21,7 @@ from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, St
 from fsconsole.model.verdicts import Compared, Scale, Verdict
 from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.results.axes import OURS, common_words, numbered
-from fsconsole.results.block_tables import verdict_table
+from fsconsole.results.block_tables import captions, verdict_table
 from fsconsole.results.blocks import AS_PLANNED, Block, BlockKind, GridChoice, blocks_of
 from fsconsole.results.changes import change_text, verdict_words
 from fsconsole.results.csv import summary_csv
@@ -201,7 +201,7 @@ def test_there_are_no_verdicts_before_the_last_round_nor_without_rounds_and_the_
     for state, why in (
         (pending, "Verdicts follow after the last round."),
         (replace(pending, request=auto), "Verdicts follow after round 5, 8 or 12."),
-        (replace(THREE, request=listed), 'No verdicts: order = "as-listed" has no rounds'),
+        (replace(THREE, request=listed), 'No verdicts: order = "as-listed" runs no rounds'),
         (made({(XFS, PLAIN): 1.0, (EXT4, PLAIN): 0.8}, rounds=2), "No verdicts: they need at least 3 rounds."),
     ):
         block = load_block(state)
@@ -229,6 +229,12 @@ def test_rows_are_sorted_by_any_column_axis_name_or_change_either_way() -> None:
             assert block.sorted_by == sort_by.replace("-", "_")
             assert titles(turned)[0] != titles(block)[0], sort_by
     assert titles(load_block(AXIS))[0] == "xfs, 16KiB"
+    assert "Sorted by read_ahead, then by durable, worst first." in captions(
+        (load_block(AXIS),), build_grid(AXIS), is_reversed=True
+    )
+    assert "Sorted by variant, reversed." in captions(
+        (load_block(AXIS, GridChoice(sort_by="variant", is_reversed=True)),), build_grid(AXIS), is_reversed=True
+    )
     with pytest.raises(UnknownColumn) as caught:
         load_block(AXIS, GridChoice(sort_by="read_ahed"))
     assert "read_ahead" in caught.value.hint

@@ -335,7 +335,7 @@ GOLDEN = """\
 A  20261121-081000-k7qf, 2026-11-21 08:10 UTC: four filesystems
 B  20261121-081000-b, 2026-11-21 08:10 UTC: four filesystems
 
-What differs; the same in all: host, device, settings, workload, variant, plan
+What differs (the same: host, device, settings, workload, variant, plan)
   varied: kernel (A 6.1.0; B 6.18.0)
   versions of mkfs (A, B not known)
   boot (A k7qf; B b)

@@ -86,9 +86,10 @@ Columns
   write           bytes written / (last writer done - first writer started):
                   what the application sees
   durable         the same bytes / (drain done - first writer started)
-  CPU             busy share of all CPUs, start to drain done, from /proc/stat:
-                  the sum of CPU by generator, kernel, others and observer,
-                  within 5 % (ticks)
+  CPU             busy share of all CPUs, start to drain done, from /proc/stat,
+                  which most kernels sample at ticks (1 to 10 ms): too low for
+                  loads that sleep often (fsync); their parts (generator,
+                  kernel, others, observer) then add up to more
   extents/file    mean over all files of the workload, physically contiguous
                   runs merged, as filefrag counts
   mkfs            real time of the mkfs command
@@ -191,6 +192,8 @@ def test_reasons_are_cut_with_their_number_and_merged_where_figures_and_names_al
     text = _warned("'many files' took 1.0 s", "'many files' took 10.5 s", "'few' took 0.4 s")
     assert "short (all cells): 'many files', 'few' took 0.4 to 10.5 s\n" in text
     assert "no ext3; no ext4\n" in _warned("no ext3", "no ext4")
+    # No range of process ids: it would read as all between them.
+    assert "by sh (processes 9, 7): 2 to 3 s\n" in _warned("by sh (process 9): 2 s", "by sh (process 7): 3 s")
     assert "no 'a', 'b', 'c' and 1 more\n" in _warned("no 'a'", "no 'b'", "no 'c'", "no 'd'")
 
 
