@@ -126,7 +126,7 @@ def test_every_figure_of_a_cell_is_there_and_makes_sense(whole, filesystem):
         Metric.RECOVER, Metric.RECOVER_FSCK, Metric.LOST_SYNCED, Metric.SYNCED, Metric.UNSYNCED, Metric.UNSYNCED_WHOLE,
         Metric.UNSYNCED_PART,
     }  # fmt: skip
-    left_out |= {*OF_MIXES, Metric.FSYNC_MEAN, Metric.FSYNC_P50, Metric.FSYNC_P99, Metric.FSYNC_MAX}
+    left_out |= {*OF_MIXES, Metric.FSYNC_COUNT, Metric.FSYNC_MEAN, Metric.FSYNC_P50, Metric.FSYNC_P99, Metric.FSYNC_MAX}
     assert set(value) - left_out == set(Metric) - absent - of_reads - of_raw_rows - left_out
     assert value[Metric.WRITTEN] == 4 * 2 * MIB
     assert 0 < value[Metric.DURABLE] <= value[Metric.WRITE]
