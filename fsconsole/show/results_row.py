@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from itertools import chain
 
+from fsconsole.model.metrics import Metric
 from fsconsole.model.verdicts import LEAST_ROUNDS, MOST_MORE, Compared, Scale, Verdict
 from fsconsole.results.blocks import Block, BlockKind, BlockRow
 from fsconsole.results.changes import change_text
@@ -146,8 +147,9 @@ def _dots(values: Sequence[float], least: float, most: float, room: int) -> str:
 def figure_words(row: BlockRow, block: Block) -> str:
     """Return a row's other columns: "write 9166 MB/s, CPU 35.5 %"; empty where it has none."""
     parts = []
+    told = {block.metric, Metric.CPU} if cpu_words(row.row) else {block.metric}
     for metric in block.columns:
-        if metric is not block.metric and (value := row.row.estimate(metric)) is not None:
+        if metric not in told and (value := row.row.estimate(metric)) is not None:
             scale = scale_for(metric, (value,))
             parts.append(f"{metric.column} {scale.text(value)} {scale.unit}".rstrip())
     return ", ".join(parts)

@@ -19,7 +19,7 @@ from tests.tui.waiting import shows
 async def in_a_cell(folder: RunFolder, runs_dir: Path | str = "/nonexistent") -> AsyncIterator[Pilot[None]]:
     """Open the first cell of the grid."""
     async with drive(console(folder=folder, runs_dir=runs_dir), "4") as pilot:
-        await shows(pilot, "sorted by")
+        await shows(pilot, "n Next block")
         await pilot.press("enter")
         await shows(pilot, "v Curves", "Cell ")
         yield pilot
@@ -71,7 +71,7 @@ async def test_hostile_output_is_shown_as_it_is_and_does_nothing(tmp_path: Path)
 
 async def test_a_cell_that_never_ran_says_why(tmp_path: Path) -> None:
     async with drive(console(folder=recorded("bull", tmp_path)), "4") as pilot:
-        await shows(pilot, "sorted by")
+        await shows(pilot, "n Next block")
         await pilot.press("end", "enter")
         await shows(pilot, "unavailable", "No samples")
         await pilot.press("f")
@@ -103,4 +103,4 @@ async def test_a_cell_gives_way_to_another_run(tmp_path: Path) -> None:
         await shows(pilot, "2 runs")
         pilot.app.session.folder = other
         await pilot.press("4")
-        await shows(pilot, "more files than inodes", "sorted by")
+        await shows(pilot, "more files than inodes", "No verdicts")

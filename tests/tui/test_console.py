@@ -30,7 +30,7 @@ READY = {
     "devices": "17 devices",
     "plan": "New plan",
     "run": "last gauges",
-    "results": "sorted by",
+    "results": "No verdicts",
     "runs": "1 run",
 }
 NARROW = (60, 20)
