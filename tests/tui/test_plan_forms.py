@@ -215,7 +215,7 @@ async def test_a_variant_is_typed_checked_as_it_is_typed_and_compared(size: tupl
         assert hand.screen.draft.plan.variants == ()
         await fill(hand, mkfs="-d su=64k,sw=4", mount="noatime", label="striped [/x]")
         await hand.keys("enter")
-        await hand.sees("striped [/x]", "3 variants, 6 cells")
+        await hand.sees("striped [/x]", "3 variants, 15 cells")
         typed = VariantText("xfs", "-d su=64k,sw=4", "noatime", label="striped [/x]")
         assert hand.screen.draft.plan_file.variants == (typed,)
 
