@@ -253,9 +253,7 @@ class _Gate:
 def _gate(state: RunState, choice: GridChoice) -> _Gate:
     plan = state.request.plan
     if plan.order is not Order.ROUNDS:
-        return _Gate(
-            f'No verdicts: order = "{plan.order.value}" runs no rounds to compare. Set order = "rounds" in the plan.'
-        )
+        return _Gate(f'No verdicts: order = "{plan.order.value}" has no rounds; set order = "rounds" in the plan.')
     if plan.repeats < LEAST_ROUNDS:
         return _Gate(f"No verdicts: they need at least {LEAST_ROUNDS} rounds. Set repeats = 5.")
     if not choice.look and any(cell.status in OPEN_STATUSES for cell in state.cells):

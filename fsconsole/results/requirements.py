@@ -53,7 +53,8 @@ class Judged:
         """The bound that decides: "at most 7.94 ms", "at least 12.1 ms"; both where they don't; or the reason."""
         if self.low is None or self.high is None:
             return self.why
-        low, high = (_amount(Metric(self.requirement.column).unit, bound) for bound in (self.low, self.high))
+        unit, limit = Metric(self.requirement.column).unit, self.requirement.limit
+        low, high = (_amount(unit, bound, limit) for bound in (self.low, self.high))
         if self.answer is Answer.UNDECIDED:
             return f"{low} to {high}"
         is_below = (self.answer is Answer.YES) == (self.requirement.comparator is Comparator.AT_MOST)
@@ -172,13 +173,16 @@ def _ends(requirement: Requirement, value: float) -> tuple[float, float]:
     return low / 1e6, high / 1e6
 
 
-def _amount(unit: Unit, value: float) -> str:
+def _amount(unit: Unit, value: float, limit: str) -> str:
+    """Return a bound; that of a latency is in us where its limit is."""
     if unit is Unit.BYTES_PER_S:
         return format_rate(value)
     if unit is Unit.BYTES:
         return format_bytes(value)
     if unit is Unit.SECONDS:
         return format_seconds(value)
+    if unit is Unit.MILLISECONDS and limit.endswith("us"):
+        return f"{significant(1000 * value)} us"
     return significant(value) if unit is Unit.COUNT else f"{significant(value)} {unit.value}"
 
 

@@ -88,10 +88,10 @@ _LARGEST_SHOWN = 10.0
 
 
 def power_words(power: PowerAnswer) -> str:
-    """Return what a plan can find: "5 rounds, 13 rows find a difference of 26 % at a spread of 5 %, ...; each round +6 min"."""
+    """Return what a plan can find: "5 rounds, 13 rows find a difference of 26 % at a deviation of 5 %, ...; each round +6 min"."""
     if power.no_verdicts:
         return power.no_verdicts
-    found = ", ".join(map(_found, power.findable)).replace(" at ", " at a spread of ", 1)
+    found = ", ".join(map(_found, power.findable)).replace(" at ", " at a deviation of ", 1)
     last = f"; last run here: {_found(power.last)}" if power.last else ""
     counts = f"{power.rounds} rounds{f' (auto: {_LOOKS})' * power.is_auto}, {power.rows} rows"
     return f"{counts} find a difference of {found}{last}; each round +{units.format_guess(power.round_s)}."
@@ -102,7 +102,7 @@ def power_line(power: PowerAnswer, width: int) -> str:
     words = power_words(power)
     if cells_of(words) > width and not power.no_verdicts:
         shown = power.findable[:-1] if power.last else power.findable
-        found = ", ".join(map(_found, shown)).replace(" at ", " at a spread of ", 1)
+        found = ", ".join(map(_found, shown)).replace(" at ", " at a deviation of ", 1)
         words = f"Differences found: {found}" + (f"; last run {_found(power.last)}" if power.last else "")
     return shorten_middle(words, width)
 

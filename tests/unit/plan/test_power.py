@@ -31,7 +31,7 @@ def test_differences_are_those_of_the_rounds_and_of_all_rows_but_the_baseline() 
     assert [one.difference for one in (*told.findable, told.last)] == found
     few, usual, much, last = (f"{100 * share:.0f} %" for share in found)
     assert power_words(replace(told, round_s=360)) == (
-        f"5 rounds, 13 rows find a difference of {few} at a spread of 5 %, {usual} at 10 %, {much} at 25 %; "
+        f"5 rounds, 13 rows find a difference of {few} at a deviation of 5 %, {usual} at 10 %, {much} at 25 %; "
         f"last run here: {last} at 9 %; each round +6 min 00 s."
     )
     with_control = power("repeats = 5\ncontrol = true")
