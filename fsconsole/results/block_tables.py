@@ -166,7 +166,7 @@ def pairs_table(block: Block) -> TableValue:
     columns = (
         Column("change, 95 %", is_right=False),
         Column("n"),
-        Column(strips.head, is_right=False, is_whole=True),
+        Column(strips.head, is_right=False, is_whole=True, is_drawn=True),
         Column("verdict", is_right=False),
     )
     rows = []
@@ -195,7 +195,7 @@ def _verdict_columns(block: Block, scale: ColumnScale) -> tuple[tuple[Column, ..
         Column(block.metric.column, scale.unit, is_whole=True),
         Column("vs , 95 %", is_right=False, is_whole=True),
         Column("n"),
-        Column(strips.head, is_right=False, is_whole=True),
+        Column(strips.head, is_right=False, is_whole=True, is_drawn=True),
         Column("verdict", is_right=False),
     )
     return columns, cells

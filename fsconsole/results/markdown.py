@@ -74,11 +74,20 @@ def pipe_table(table: TableValue) -> list[str]:
     names = [table.name]
     for head in table.columns:
         per = head.unit if head.unit.startswith("/") else f" [{head.unit}]" if head.unit else ""
-        names.append(escaped(f"{head.name}{per}"))
+        names.append(_code(head.name) if head.is_drawn else escaped(f"{head.name}{per}"))
     rules = ["---:" if column.is_right else "---" for column in table.columns]
     lines = [[*names, *noted], ["---", *rules, *(["---"] if noted else [])]]
     for row in table.rows:
         cells = row.cells or ("",) * len(table.columns)
         notes = ["; ".join(row.notes)] if noted else []
-        lines.append([escaped(text) for text in (row.name, *cells, *notes)])
+        fields = [
+            _code(text) if column.is_drawn else escaped(text) for column, text in zip(table.columns, cells, strict=True)
+        ]
+        lines.append([escaped(row.name), *fields, *map(escaped, notes)])
     return [f"| {' | '.join(fields)} |" for fields in lines]
+
+
+def _code(text: str) -> str:
+    r"""Return a strip as code in a table, with its spaces: "`  [=*=\|`" (GitHub Flavored Markdown, "Tables")."""
+    escaped_pipes = printable(text).replace("|", r"\|")
+    return f"`{escaped_pipes}`" if text else ""

@@ -123,7 +123,7 @@ def _primary(block: SideBlock, metric: Metric, first: str) -> TableValue:
         Column(metric.column, scale.unit, is_whole=True),
         Column(f"vs {first}, 95 %", is_right=False, is_whole=True),
         Column("n"),
-        Column(strips.head, is_right=False, is_whole=True),
+        Column(strips.head, is_right=False, is_whole=True, is_drawn=True),
         Column("verdict", is_right=False),
     )
     changes = iter(change_texts([row.compared for _, row in rows if row.compared is not None], metric))

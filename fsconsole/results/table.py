@@ -30,6 +30,8 @@ class Column:
     is_right: bool = True
     is_whole: bool = False
     """Whether the name stands in one line, however long."""
+    is_drawn: bool = False
+    """Whether the texts are drawn with characters of one width: Markdown keeps their spaces."""
 
     @property
     def head(self) -> tuple[str, str]:
