@@ -347,7 +347,7 @@ def test_wide_pages_and_markdown_have_the_other_columns_to_the_right_of_the_verd
     assert head.index("durable") < head.index("vs xfs, 95 %") < head.index("verdict") < head.index("write")
     assert text.count("verdict") == 2 + text.count("verdicts")
     table = [line for line in render_markdown(THREE, grid, standing="").splitlines() if line.startswith("| ")]
-    assert table[4].startswith(r"| ext4 | 349 | -15 \[-19..-11\] | 5 | \[\*\]  \| | slower | 812 |")
+    assert table[4].startswith(r"| ext4 | 349 | -15 \[-19..-11\] | 5 | `[*]  \|` | slower | 812 |")
 
 
 def test_json_and_the_summary_have_baseline_change_interval_n_verdict_and_further_rounds() -> None:
