@@ -1,4 +1,4 @@
-"""What a plan can find: the differences between rows that its rounds decide, before anything has run."""
+"""Power of a plan: the differences between rows that its rounds decide, known before anything has run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs were taken with: machine, kernel, devices, tools, settings, workloads, variants; and where runs differ in it."""
+"""Environment of runs: machine, kernel, devices, tools, settings, workloads and variants, and the parts that differ."""
 
 from __future__ import annotations
 

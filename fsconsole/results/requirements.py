@@ -1,4 +1,4 @@
-"""Whether rows meet what their plan requires: one-sided 95 % bounds of their rounds against the limits."""
+"""Requirements of a plan: one-sided 95 % bounds of the rows' rounds against its limits."""
 
 from __future__ import annotations
 

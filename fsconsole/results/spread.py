@@ -1,4 +1,4 @@
-"""How far the figures of a run's rows lie apart over its rounds."""
+"""Spread of a run: the distance between the rounds of each of its rows."""
 
 from __future__ import annotations
 
