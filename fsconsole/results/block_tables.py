@@ -292,7 +292,7 @@ def _figure_columns(
     }
     summaries = [row.row.figure(block.metric) for row in block.rows]
     counts = {summary.n for summary in summaries if summary is not None}
-    marks, of_cells = marks_of(grid), _warned(grid)
+    marks, of_cells = marks_of(grid), _warned(grid, block)
     columns = [column_head(metric.column, scales[metric].unit) for metric in metrics]
     is_repeated, is_uneven = any(count > 1 for count in counts), len(counts) > 1
     columns += [Column("spread", "%")] * is_repeated + [Column("n")] * is_uneven + [Column("warn")] * bool(marks)
@@ -314,9 +314,15 @@ def _figure_columns(
     return tuple(columns), cells, published
 
 
-def _warned(grid: Grid) -> Mapping[int, set[WarningKind]]:
+def _warned(grid: Grid, block: Block) -> Mapping[int, set[WarningKind]]:
+    """Return the warnings of each cell that concern a block: those that name loads concern these loads alone."""
+    loads = {load.name for row in block.rows for load in row.row.key.workloads}
+    own = block.load.name if block.load is not None else ""
     found: dict[int, set[WarningKind]] = {}
     for warning in grid.warnings:
+        named = {name for name in loads if f"'{name}'" in warning.reason or f", {name}'" in warning.reason}
+        if named and own not in named:
+            continue
         for cell in warning.cells:
             found.setdefault(cell, set()).add(warning.kind)
     return found

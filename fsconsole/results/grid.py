@@ -278,7 +278,7 @@ def build_grid(
         known = row.figure(DEFAULT_SORT)
         spread = known.spread_percent if known is not None else None
         if spread is not None and spread > _SPREAD_LIMIT_PERCENT:
-            reason = f"durable figures of '{row.name}' lie {spread:.0f} % apart"
+            reason = f"repeats of '{row.name}': durable figures lie {spread:.0f} % apart"
             warnings.append(Noted(WarningKind.SPREAD, reason, _SPREAD_HINT, row.indexes))
     return Grid(_sorted(rows, sort_by), sort_by, tuple(warnings), publication)
 

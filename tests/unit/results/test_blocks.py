@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.errors.runs import TooManyPairs, UnknownBaseline, UnknownColumn
-from fsconsole.model.events import FeatureSeen, Outcome
+from fsconsole.model.events import FeatureSeen, Outcome, WarningKind
 from fsconsole.model.figures import Measurement, Publication, PublishedRow
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import RAW, Cell, Order, Setting, Step, StepKind, Variant
@@ -21,7 +21,7 @@ from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, St
 from fsconsole.model.verdicts import Compared, Scale, Verdict
 from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.results.axes import OURS, common_words, numbered
-from fsconsole.results.block_tables import captions, verdict_table
+from fsconsole.results.block_tables import captions, figures_table, verdict_table
 from fsconsole.results.blocks import AS_PLANNED, Block, BlockKind, GridChoice, blocks_of
 from fsconsole.results.changes import change_text, verdict_words
 from fsconsole.results.csv import summary_csv
@@ -405,3 +405,15 @@ def test_changes_are_per_cent_from_three_times_on_factors_and_else_in_their_unit
 def test_a_verdict_is_one_word(compared: dict[str, object], word: str) -> None:
     found = Compared(Scale.RATIO, 1.0, 1.0, 5, 0.1, 0.05, 0.15, Verdict.SAME)
     assert verdict_words(replace(found, **compared), 0.1) == word
+
+
+def test_a_warning_that_names_a_load_marks_rows_of_that_loads_block_alone() -> None:
+    noted = [
+        build.warning(0, WarningKind.CACHED, "'large files' was cached"),
+        build.warning(0, WarningKind.OBSERVER, "busy"),
+    ]
+    cells = [build.cell(0, XFS)]
+    state = build.run(cells, [build.done(0, warnings=tuple(noted))])
+    grid = build_grid(state)
+    marks = {block.kind: figures_table(block, grid).rows[0].cells[-1] for block in blocks_of(state, grid)}
+    assert (marks[BlockKind.LOAD], marks[BlockKind.LIFE]) == ("ab", "b")

@@ -82,7 +82,7 @@ def test_repeats_are_one_row_with_median_n_spread_and_the_worst_verdict_and_far_
     assert durable.spread_percent == pytest.approx(4.0)
     (warning,) = grid.warnings
     assert (warning.kind, warning.cells) == (WarningKind.SPREAD, (1, 3, 5))
-    assert "'xfs' lie 50 % apart" in warning.reason
+    assert "'xfs': durable figures lie 50 % apart" in warning.reason
     cells = [build.cell(i, repeat=i + 1) for i in range(3)]
     state = build.run(cells, [build.done(0), build.done(1, verdict="repaired"), build.done(2)])
     assert build_grid(state).rows[0].verdict == "repaired"
