@@ -86,10 +86,10 @@ Columns
   write           bytes written / (last writer done - first writer started):
                   what the application sees
   durable         the same bytes / (drain done - first writer started)
-  CPU             busy share of all CPUs, start to drain done, from /proc/stat,
-                  which most kernels sample at ticks (1 to 10 ms): too low for
-                  loads that sleep often (fsync); their parts (generator,
-                  kernel, others, observer) then add up to more
+  CPU             busy share of all CPUs, start to drain done, from /proc/stat;
+                  most kernels sample that at ticks (1 to 10 ms), too low for
+                  loads that sleep often (fsync): then the sum of generator,
+                  kernel and observer, which are exact
   extents/file    mean over all files of the workload, physically contiguous
                   runs merged, as filefrag counts
   mkfs            real time of the mkfs command
