@@ -85,6 +85,8 @@ def captions(blocks: Sequence[Block], grid: Grid, *, is_reversed: bool = False) 
         said.append(
             f"Sorted by {', '.join(chosen)}{', reversed' * is_reversed}." if chosen else f"Sorted by {by_default}."
         )
+        if any(row.compared is not None for block in blocks for row in block.rows):
+            said.append("Only verdicts tell which rows differ.")
     arrays = [row.row.key.array for block in blocks for row in block.rows if row.row.key.array is not None]
     if any(array.assume_clean for array in arrays):
         said.append("assume-clean: md was told that the members agree; no resync was done.")
