@@ -10,7 +10,7 @@ from fsconsole.model.figures import PublishedRow
 from fsconsole.model.metrics import Metric, Unit
 from fsconsole.model.state import RunState
 from fsconsole.model.workload import Layout
-from fsconsole.results.blocks import Block, BlockKind, BlockRow
+from fsconsole.results.blocks import Block, BlockKind, BlockRow, compared_figure
 from fsconsole.results.changes import change_texts, verdict_legend, verdict_words
 from fsconsole.results.columns import GIVE_WAY
 from fsconsole.results.content import (
@@ -204,7 +204,7 @@ def _verdict_columns(block: Block, scale: ColumnScale) -> tuple[tuple[Column, ..
 
 
 def _primary_scale(block: Block) -> ColumnScale:
-    values = (row.compared.own if row.compared else row.row.estimate(block.metric) for row in block.rows)
+    values = (compared_figure(row, block.metric) for row in block.rows)
     return scale_for(block.metric, (value for value in values if value is not None))
 
 
@@ -213,7 +213,7 @@ def _figure(row: BlockRow, metric: Metric, scale: ColumnScale) -> str:
     limit = row.compared.below if row.compared is not None else None
     if limit is not None and metric.unit in (Unit.SECONDS, Unit.MILLISECONDS):
         return f"< {_short(limit / scale.factor)}"
-    value = row.compared.own if row.compared is not None else row.row.estimate(metric)
+    value = compared_figure(row, metric)
     return scale.text(value) if value is not None else MISSING
 
 

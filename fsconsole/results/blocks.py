@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -13,14 +14,16 @@ from fsconsole.model.plan import Order, Plan
 from fsconsole.model.resolution import Reading
 from fsconsole.model.state import OPEN_STATUSES, RunState
 from fsconsole.model.statistics import ALPHA, LOOKS
-from fsconsole.model.verdicts import LEAST_ROUNDS, MOST_PAIRED, Compared, compared
+from fsconsole.model.verdicts import LEAST_ROUNDS, MOST_PAIRED, Compared, Scale, Verdict, compared, figure_of
 from fsconsole.model.workload import Workload
 from fsconsole.results.axes import aspects_of, common_words, numbered, plain
 from fsconsole.results.columns import belongs, columns_of, figures_in, primary_of
 from fsconsole.results.compare import alpha_of
+from fsconsole.results.content import scale_for
 from fsconsole.results.figures import row_names
 from fsconsole.results.grid import Grid, GridRow, highest_first
 from fsconsole.results.requirements import Judged, requirements_of
+from fsconsole.text import printable
 
 BY_NAME, BY_CHANGE = "variant", "change"
 """Names to sort by beside columns and axes."""
@@ -320,7 +323,7 @@ def _with_verdicts(block: Block, bases: Mapping[int, int], choice: GridChoice, g
         of = (readings[own], readings[other])
         return compared(*of, block.metric, family=block.family, same=block.same, alpha=gate.alpha)
 
-    told = (
+    told = tuple(
         row if bases.get(place, place) == place else replace(row, compared=compare(place, bases[place]))
         for place, row in enumerate(rows)
     )
@@ -330,9 +333,42 @@ def _with_verdicts(block: Block, bases: Mapping[int, int], choice: GridChoice, g
     )
     return replace(
         block,
-        rows=tuple(told),
+        rows=told,
+        notes=(*block.notes, *_uneven_notes(told, bases, block.metric)),
         pairs=tuple(Pair(own, other, found) for own, other, found in pairs if found is not None),
     )
+
+
+def compared_figure(row: BlockRow, metric: Metric) -> float | None:
+    """Return a row's figure beside verdicts: of the rounds that were compared, or, of a baseline, that could be."""
+    if row.compared is not None:
+        return row.compared.own
+    readings = row.row.readings(metric)
+    return figure_of(readings.values(), metric) if readings else row.row.estimate(metric)
+
+
+def _uneven_notes(rows: Sequence[BlockRow], bases: Mapping[int, int], metric: Metric) -> Iterator[str]:
+    """Yield a sentence for each row whose change contradicts the figures, as its baseline finished other rounds too."""
+    for place, row in enumerate(rows):
+        found, base = row.compared, bases.get(place)
+        shown = compared_figure(rows[base], metric) if base is not None else None
+        if found is None or base is None or shown is None or found.below is not None:
+            continue
+        is_agreed = math.isclose(found.own, shown, rel_tol=1e-9) or (found.own - shown) * found.change >= 0
+        is_nothing = found.scale is Scale.RATIO and abs(found.change) < _NO_CHANGE
+        if is_agreed or (is_nothing and found.verdict in _UNDECIDED):
+            continue
+        scale = scale_for(metric, (found.own, found.other))
+        figures = " and ".join(scale.text(value) for value in (found.own, found.other))
+        unit = f" {scale.unit}" if scale.unit else ""
+        both = f"{row.title} and {rows[base].title}"
+        rounds = "1 round" if found.n == 1 else f"{found.n} rounds"
+        yield printable(f"{both} are compared over the {rounds} that both finished, with figures of {figures}{unit}.")
+
+
+_NO_CHANGE = 0.005
+"""Share that is printed as 0, unless it is decided."""
+_UNDECIDED = (None, Verdict.SAME, Verdict.UNDECIDED)
 
 
 def _pairs(count: int) -> int:

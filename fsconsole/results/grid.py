@@ -15,6 +15,7 @@ from fsconsole.model.rounds import replaced_cells
 from fsconsole.model.state import CellState, CellStatus, RunState, raw_depths, raw_pilot
 from fsconsole.model.verdicts import figure_of
 from fsconsole.results.figures import (
+    CLEAN,
     CellFigures,
     Noted,
     RowKey,
@@ -226,7 +227,10 @@ class GridRow:
 
     def estimate(self, metric: Metric) -> float | None:
         """Return the figure to show: the geometric mean of its rounds, or their mean (as verdicts.figure_of)."""
-        cells = (cell for cell in self.cells if cell.counts or self.with_redone)
+        cells = [cell for cell in self.cells if cell.counts or self.with_redone]
+        if metric is Metric.CHECK:
+            # As in comparisons: one that found damage took another time. Where all did, theirs.
+            cells = [cell for cell in cells if cell.verdict == CLEAN] or cells
         known = [one for cell in cells if (one := reading(metric, cell.value)) is not None]
         return figure_of(known, metric) if known else None
 

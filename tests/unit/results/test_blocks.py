@@ -254,6 +254,45 @@ def test_redone_rounds_are_figures_where_asked_for_and_in_no_verdict() -> None:
     assert counts == [[5] * 3, [6] * 3]
     assert {row.name: row.compared for row in plain.rows} == {row.name: row.compared for row in whole.rows}
 
+    figures = [{row.name: row.cells[0] for row in verdict_table(block).rows} for block in (plain, whole)]
+    assert figures[0] == figures[1]
+
+
+def test_a_check_that_found_damage_is_in_no_figure_beside_those_that_found_none() -> None:
+    cells = [build.cell(index, (EXT4, XFS)[index % 2], repeat=index // 2 + 1) for index in range(10)]
+    states = [
+        build.done(index, factors={Metric.CHECK: STEADY[index // 2] * (1.5 if index % 2 else 1.0)})
+        for index in range(10)
+    ]
+    states[2] = build.done(2, factors={Metric.CHECK: 20.0}, verdict="errors")
+    state = build.run(cells, states)
+    (life,) = (one for one in blocks_of(state, build_grid(state)) if one.kind is BlockKind.LIFE)
+    assert [(row.name, row.is_baseline) for row in life.rows] == [("ext4", True), ("xfs", False)]
+    shown = {row.name: row.cells for row in verdict_table(life).rows}
+    assert (shown["ext4"][0], shown["ext4"][2], shown["xfs"][0]) == ("0.311", "4", "0.467")
+    row, *_ = life.rows
+    assert row.row.estimate(Metric.CHECK) == pytest.approx(0.312, rel=0.01)
+    states[0], states[4], states[6], states[8] = (
+        build.done(index, factors={Metric.CHECK: 20.0}, verdict="errors") for index in (0, 4, 6, 8)
+    )
+    (row,) = (row for row in build_grid(build.run(cells, states)).rows if row.key.variant is EXT4)
+    assert row.estimate(Metric.CHECK) == pytest.approx(6.24)
+
+
+def test_where_failed_rounds_turn_figures_against_a_change_a_note_has_those_that_were_compared() -> None:
+    state = made({(EXT4, PLAIN): 1.0, (XFS, PLAIN): 1.3})
+    states = list(state.cells)
+    for index in (6, 8):
+        states[index] = build.done(index, factors={Metric.DURABLE: 4.0}, more={Metric.WRITTEN: 1e9})
+        states[index + 1] = build.failed(index + 1)
+    block = load_block(replace(state, cells=tuple(states)))
+    figures = {row.name: float(row.cells[0]) for row in verdict_table(block).rows}
+    assert figures["xfs"] < figures["ext4"]
+    assert words(block) == {"xfs": "faster"}
+    (note,) = block.notes
+    assert note.startswith("xfs and ext4 are compared over the 3 rounds that both finished, with figures of 53")
+    assert not load_block(state).notes
+
 
 def test_what_labels_hide_is_said_once_for_a_filesystem_and_words_of_fsconsole_itself_never() -> None:
     def key(label: str, mkfs: tuple[str, ...], mount: tuple[str, ...]) -> RowKey:
