@@ -203,7 +203,15 @@ def _options(
     ] = "",
     slow_link: Annotated[bool, typer.Option("--slow-link", help="Low-bandwidth mode: ASCII, fewer redraws.")] = False,
 ) -> None:
-    """Options of fsconsole itself; without a command it shows the console, where there is a terminal."""
+    """Options of fsconsole itself; without a command it shows the console, where there is a terminal.
+
+    Raises Misused for a directory of runs that stands before a command, which would not get it.
+    """
+    if ctx.invoked_subcommand is not None and runs_dir:
+        from fsconsole.errors import Misused
+
+        command = f"fsconsole {ctx.invoked_subcommand}"
+        raise Misused(what="--runs goes behind the command.", nearest="", command=command)
     if ctx.invoked_subcommand is None and sys.stdin.isatty() and sys.stdout.isatty():
         from fsconsole.cli.console import show_console
 

@@ -298,7 +298,8 @@ def _blocks(sides: Sequence[Side], vary: Collection[Varied], columns: Sequence[M
     """Return the blocks of the first run, with the rows of the others and of published tables that mean the same."""
     states = [run for side in sides for run in side.runs]
     publication = next((side.publication for side in sides if side.publication is not None), None)
-    every = [_blocks_of(state, publication, columns) for state in states]
+    first_run, *other_runs = (_blocks_of(state, publication, columns) for state in states)
+    every = [first_run, *(_placed(of, first_run) for of in other_runs)]
     letters = [side.letter for side in sides for _ in side.runs]
     first, *others = [
         _block(sides, states, [known.get(place) for known in every], block, vary) for place, block in every[0].items()
@@ -340,6 +341,11 @@ def _block(
         groups.append(_group(one.row.title, rows, block, family, unit))
     alone: dict[str, list[str]] = {}
     letters = [side.letter for side in sides for _ in side.runs]
+    others = (
+        f"{letter}: {block_title(own)}"
+        for letter, own in zip(letters, theirs, strict=True)
+        if own is not None and own.name != block.name
+    )
     for letter, known, own_rows in zip(letters, matched, named, strict=True):
         there = set(map(id, known.values()))
         for own_row in own_rows:
@@ -347,7 +353,7 @@ def _block(
                 alone[printable(own_row.row.title)].append(letter)
     return SideBlock(
         name=printable(block.name),
-        title=block_title(block),
+        title=block_title(block) + "".join(f"; {one}" for one in dict.fromkeys(others)),
         metric=block.metric,
         groups=tuple(groups),
         family=family,
@@ -356,13 +362,38 @@ def _block(
     )
 
 
-def _blocks_of(
-    state: RunState, publication: Publication | None, columns: Sequence[Metric]
-) -> dict[tuple[BlockKind, int], Block]:
+_Places = dict[tuple[BlockKind, int], Block]
+"""Blocks by kind and number among those of one kind."""
+
+
+def _blocks_of(state: RunState, publication: Publication | None, columns: Sequence[Metric]) -> _Places:
     """Return a run's blocks by their kinds and by their places among those of one kind."""
-    found: dict[tuple[BlockKind, int], Block] = {}
+    found: _Places = {}
     for block in blocks_of(state, build_grid(state, publication=publication), GridChoice(columns=tuple(columns))):
         found[block.kind, sum(kind is block.kind for kind, _ in found)] = block
+    return found
+
+
+def _placed(blocks: _Places, first: _Places) -> _Places:
+    """Return a run's blocks at the places of those of the first run: a load at that of the same name, wherever it stood."""
+
+    def whole(block: Block) -> object:
+        return block.kind, block.name, load_signature(block.load) if block.load is not None else ()
+
+    def named(block: Block) -> object:
+        return block.kind, block.name
+
+    found: _Places = {}
+    left = list(blocks.items())
+    for key_of in (whole, named):
+        places = {key_of(block): place for place, block in first.items() if place not in found}
+        for one in tuple(left):
+            if (place := places.pop(key_of(one[1]), None)) is not None:
+                found[place] = one[1]
+                left.remove(one)
+    for (kind, number), block in left:
+        own = (number, *range(len(first) + len(blocks)))
+        found[kind, next(place for place in own if (kind, place) not in found)] = block
     return found
 
 

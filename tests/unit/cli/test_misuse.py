@@ -22,6 +22,7 @@ from tests.unit.cli.recorded import Terminal, run_command
         (("",), "There is no command ''", "Did you mean .*`fsconsole --help`"),
         (("\x1b[31m\n",), r"There is no command '\\x1b\[31m\\n'", "Did you mean .*`fsconsole --help`"),
         (("--vers",), "No such option: --vers", "Did you mean --runs, --version\\? See `fsconsole --help`"),
+        (("--runs", "/srv", "import", "x"), "--runs goes behind the command", "See `fsconsole import --help`"),
         (("run",), "Missing argument 'FILE'", "See `fsconsole run --help`"),
         (("run", "x"), "Missing option '--device'.*", "See `fsconsole run --help`"),
         (("run", "x", "--devic", "y"), "No such option: --devic", "Did you mean .*--device\\? See `fsconsole run --help`"),

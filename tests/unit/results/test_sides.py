@@ -216,6 +216,23 @@ def test_rows_of_a_varied_setting_and_of_a_varied_variant_meet_and_others_stay_a
     assert list(rows(compared(made("a"), made("b", ext4=1.0)))) == [("ext4", "A"), ("ext4", "B"), ("xfs", "A")]
 
 
+def test_loads_of_one_name_meet_in_whatever_order_and_one_that_meets_another_is_named() -> None:
+    loads = tuple(
+        replace(build.LARGE_FILES, name=name, block_size_bytes=size) for name, size in (("a", 4096), ("b", 65536))
+    )
+    orders = [with_cells(made(name), workloads=order) for name, order in (("a", loads), ("b", loads[::-1]))]
+    found = compared(*orders, vary=(Varied.WORKLOAD,))
+    assert [(block.name, "; B: " in block.title) for block in found.blocks[:2]] == [("a", False), ("b", False)]
+    assert {row.rows[0].key.workload for row in rows(found).values() if row.side.letter == "B"} == {1}
+    other = with_cells(made("b"), workloads=(loads[0], replace(loads[1], name="c")))
+    found = compared(orders[0], other, vary=(Varied.WORKLOAD,))
+    assert [block.title.partition("; ")[2].partition(",")[0] for block in found.blocks[:2]] == ["", "B: c: create"]
+    more = with_cells(made("b"), workloads=(replace(loads[1], name="c"), *loads))
+    found = compared(orders[0], more, vary=(Varied.WORKLOAD,))
+    assert [block.name for block in found.blocks[:2]] == ["a", "b"]
+    assert found.blocks[0].alone == ("'c' (B)",)
+
+
 def test_a_run_that_goes_on_or_was_in_no_rounds_bears_no_verdict() -> None:
     run = made("b")
     open_run = replace(run, cells=(*run.cells[:-1], build.running(len(run.cells) - 1)))
