@@ -120,7 +120,7 @@ def export_run(folder: RunFolder, path: str, *, overwrite: bool = False) -> int:
 
 def _sources(folder: RunFolder, copy: RunFolder, path: str) -> dict[str, str]:
     """Return what the archive holds, by its names, and where that lies; what may change is copied first."""
-    # Listed before the journal is copied: what a living engine writes later, the copy doesn't know either.
+    # Listed before the journal is copied: unnamed outputs that a living engine writes later may not be whole.
     has_raw = os.path.isdir(folder.raw) and not os.path.islink(folder.raw)
     names = sorted(os.listdir(folder.raw)) if has_raw else []
     _copy_journal(folder, copy, path)
@@ -143,15 +143,17 @@ def _copy_journal(folder: RunFolder, copy: RunFolder, path: str) -> None:
 
 
 def _outputs(folder: RunFolder, copy: RunFolder, names: Sequence[str]) -> dict[str, str]:
-    """Return the raw outputs that are whole: those of the current cell only if the copied journal names them."""
+    """Return the raw outputs that are whole: all that the copied journal names, and others of cells that are over."""
     reader = JournalReader(copy.journal)
     batch = reader.read_since(Cursor(), max_samples=0)
-    named = {seen.output for seen in batch.observations if isinstance(seen, CommandFinished)}
+    # A command's event follows its whole output; of an imported run that may be missing.
+    told = {seen.output for seen in batch.observations if isinstance(seen, CommandFinished)}
+    named = {name for name in told if os.path.lexists(os.path.join(folder.path, name))} if names else set()
     current = fold(start(reader.request()), batch).current_cell
     unfinished = "/" if current is None else f"raw/{current:03d}-"
     return {
         name: os.path.join(folder.path, name)
-        for name in (f"raw/{entry}" for entry in names)
+        for name in sorted(named.union(f"raw/{entry}" for entry in names))
         if _OUTPUT.fullmatch(name) and (name in named or not name.startswith(unfinished))
     }
 

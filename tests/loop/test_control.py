@@ -45,7 +45,7 @@ from tests.loop.runs import (
 )
 
 TWO_CELLS_PLAN = UNHURRIED_PLAN.replace(', "journal"]', "]")
-FOUR_CELLS_PLAN = TWO_CELLS_PLAN.replace('"none"', '"none"\nrepeats = 2')
+FOUR_CELLS_PLAN = TWO_CELLS_PLAN.replace("repeats = 1", "repeats = 2")
 DONE, PENDING, STOPPED, SKIPPED = (
     CellStatus.DONE, CellStatus.PENDING, CellStatus.STOPPED, CellStatus.SKIPPED,
 )  # fmt: skip

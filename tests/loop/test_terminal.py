@@ -184,7 +184,7 @@ def two_journals_and_xfs(console: Terminal) -> None:
     console.press("Down", "Space")
     console.wait_for("[x] writeback")
     console.press("F10")
-    console.wait_for("[*] data", "ordered, writeback", "3 variants, 9 cells")
+    console.wait_for("[*] data", "ordered, writeback", "3 variants, 15 cells")
 
 
 def confirmed(console: Terminal, runs: Path) -> None:

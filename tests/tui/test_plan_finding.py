@@ -213,8 +213,8 @@ async def test_another_plan_is_shown_whole_whatever_was_looked_for_in_the_one_be
 async def test_nothing_is_told_of_a_line_that_is_not_shown(size: tuple[int, int]) -> None:
     async with at_plan(size=size) as hand:
         await hand.go_to("workloads")
-        await hand.sees("create files of")
+        await hand.sees("create files by")
         await find(hand, "zzz")
-        await hand.until(lambda: "create files of" not in picture(hand.pilot))
+        await hand.until(lambda: "create files by" not in picture(hand.pilot))
         await hand.keys("escape")
-        await hand.sees("create files of")
+        await hand.sees("create files by")
