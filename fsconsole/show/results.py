@@ -346,9 +346,15 @@ def export_words(run: str, runs_dir: str, export: Export, choice: Choice) -> tup
     return tuple(words)
 
 
+_BY_ENDING = sorted(EXPORTS, key=lambda export: len(export.ending), reverse=True)
+
+
 def path_for(path: str, export: Export) -> str:
     """Return a path with the ending of another kind of export, where it has one of them."""
-    for ending in sorted((known.ending for known in EXPORTS), key=len, reverse=True):
-        if path.endswith(ending):
-            return path.removesuffix(ending) + export.ending
-    return path
+    found = [known.ending for known in _BY_ENDING if path.endswith(known.ending)]
+    return path.removesuffix(found[0]) + export.ending if found else path
+
+
+def export_for(path: str, export: Export) -> Export:
+    """Return the kind of export whose ending a path has; the given one where it has none."""
+    return next((known for known in _BY_ENDING if path.endswith(known.ending)), export)

@@ -129,7 +129,7 @@ class ExportScreen(Dialog[Wanted]):
             self._agreed = path
             self.complain(f"{path} exists already. Enter again replaces it.")
             return
-        self.dismiss((self._export, path, self._agreed == path))
+        self.dismiss((view.export_for(path, self._export), path, self._agreed == path))
 
 
 _REFRESH_S = 2.0
