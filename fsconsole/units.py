@@ -37,24 +37,31 @@ def parse_bytes(text: str) -> int:
     Single letters are binary (4G is 4 GiB), as mkfs and truncate read them. Raises BadQuantity.
     """
     number, unit = _split(text, _SIZE_FACTORS, "a size", "4096, 64KiB, 1.5GiB, 500MB")
-    value = number * _SIZE_FACTORS[unit]
-    # The bound first: of a number too large for a float, which is infinite, there is no int.
-    if value >= 2**63 or value != int(value):
-        raise BadQuantity(text=text, wanted="a whole number of bytes below 8 EiB", examples="64KiB")
-    return int(value)
+    whole, _, part = number.partition(".")
+    part = part.rstrip("0")
+    # In whole numbers: as a float 4.1GB is a little less than 4100000000 bytes. The bound first: none has many digits then.
+    if float(number) * _SIZE_FACTORS[unit] < 2**63 and len(part) <= _MOST_DECIMALS:
+        value, rest = divmod(int(f"{whole.lstrip('0')}{part}" or "0") * _SIZE_FACTORS[unit], 10 ** len(part))
+        if not rest:
+            return int(value)
+    raise BadQuantity(text=text, wanted="a whole number of bytes below 8 EiB", examples="64KiB")
+
+
+_MOST_DECIMALS = 60
+"""2 ** -60 EiB is 1 byte."""
 
 
 def parse_seconds(text: str) -> float:
     """Return the seconds that a duration such as "90", "250ms" or "10min" means. Raises BadQuantity."""
     number, unit = _split(text, _TIME_FACTORS, "a duration", "30s, 250ms, 10min, 2h")
-    return number * _TIME_FACTORS[unit]
+    return float(number) * _TIME_FACTORS[unit]
 
 
-def _split(text: str, units: Container[str], wanted: str, examples: str) -> tuple[float, str]:
+def _split(text: str, units: Container[str], wanted: str, examples: str) -> tuple[str, str]:
     match = _QUANTITY.fullmatch(text.strip())
     if match is None or match["unit"] not in units:
         raise BadQuantity(text=text, wanted=wanted, examples=examples)
-    return float(match["number"]), match["unit"]
+    return match["number"], match["unit"]
 
 
 def format_bytes(size_bytes: int | float) -> str:

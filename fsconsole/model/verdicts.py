@@ -200,6 +200,11 @@ def has_ratio(readings: Iterable[Reading], metric: Metric) -> bool:
     return not is_difference(metric) and all(one.value >= max(LEAST_STEPS * one.resolution, _LEAST) for one in readings)
 
 
+def is_rate(metric: Metric) -> bool:
+    """Return whether more of a metric is faster."""
+    return metric.unit in _RATES
+
+
 def _mean(readings: Sequence[Reading], *, is_ratio: bool) -> float:
     if len({one.value for one in readings}) == 1:
         # Without the rounding of a logarithm.
@@ -217,7 +222,7 @@ def _word(metric: Metric, low: float, high: float, *, is_inside: bool) -> Verdic
     if low <= 0 <= high:
         return Verdict.SAME if is_inside else Verdict.UNDECIDED
     is_more = low > 0
-    if metric.unit in _RATES:
+    if is_rate(metric):
         return Verdict.FASTER if is_more else Verdict.SLOWER
     if metric.unit in _TIMES and metric not in _AMOUNTS:
         return Verdict.SLOWER if is_more else Verdict.FASTER

@@ -15,7 +15,7 @@ from fsconsole.model.resolution import Reading, reading
 from fsconsole.model.state import OPEN_STATUSES, CellStatus, RunState
 from fsconsole.model.statistics import lower_bound, upper_bound
 from fsconsole.model.thresholds import BEYOND, LARGEST, Comparator, Requirement
-from fsconsole.model.verdicts import LEAST_ROUNDS, has_ratio
+from fsconsole.model.verdicts import LEAST_ROUNDS, LEAST_STEPS, has_ratio, is_rate
 from fsconsole.results.figures import CellFigures, row_names
 from fsconsole.results.grid import Grid, GridRow
 from fsconsole.text import printable
@@ -122,7 +122,7 @@ def _judged(requirement: Requirement, row: GridRow, *, is_over: bool) -> Judged:
     readings = [[one for one, _ in of] for of in rounds.values()]
     limit = requirement.value if requirement.percent is None else requirement.edge_ns / 1e6
     is_ratio = limit > 0 and has_ratio([one for of in readings for one in of], metric)
-    ends = [[_ends(requirement, one.value) for one in of] for of in readings]
+    ends = [[_ends(requirement, metric, one) for one in of] for of in readings]
 
     def from_limit(value: float) -> float:
         return math.log(value) - math.log(limit) if is_ratio else value - limit
@@ -162,8 +162,16 @@ def _unfit(
     return "" if fewest >= needed else f"{fewest:,.0f} calls, p{requirement.percent} needs {needed:,} a round"
 
 
-def _ends(requirement: Requirement, value: float) -> tuple[float, float]:
-    """Return between which values a round's figure lies: a percentile's bucket, cut at the limit by exact counts."""
+def _ends(requirement: Requirement, metric: Metric, of: Reading) -> tuple[float, float]:
+    """Return between which values a round's figure lies.
+
+    A percentile's bucket, cut at the limit by exact counts; a rate within the resolution of its time, which of a load too
+    short for a verdict may be all of it: then at most LEAST_STEPS times the rate.
+    """
+    value = of.value
+    if is_rate(metric) and value > 0:
+        step = of.resolution / value
+        return value / (1 + step), value * min(LEAST_STEPS, 1 / (1 - step) if step < 1 else LEAST_STEPS)
     if requirement.percent is None:
         return value, value
     value_ns = round(2e6 * value) / 2

@@ -67,6 +67,26 @@ def test_a_size_is_a_whole_number_of_bytes_below_8_eib(text: str) -> None:
         parse_bytes(text)
 
 
+@given(st.integers(1, 10**6), st.integers(0, 6))
+def test_a_size_with_decimals_is_as_exact_as_it_was_written(digits: int, decimals: int) -> None:
+    text = f"{digits:07d}"
+    point = len(text) - decimals
+    assert parse_bytes(f"{text[:point]}.{text[point:] or '0'}MB") == digits * 10 ** (6 - decimals)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("4.1GB", 4_100_000_000), ("0.00", 0), (f"{2**62 + 1}", 2**62 + 1), ("0.5KiB", 512)]
+)
+def test_a_size_may_have_a_decimal_point(text: str, size: int) -> None:
+    assert parse_bytes(text) == size
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, f"{'0' * 5000}.1", f"1.{'1' * 5000}", f"{2**63}.0"])
+def test_digits_without_end_are_refused_as_any_other_size(text: str) -> None:
+    with pytest.raises(BadQuantity):
+        parse_bytes(text)
+
+
 def test_what_is_no_size_or_no_time_is_shown_examples_of_that_alone() -> None:
     for parse, own, others in ((parse_bytes, "64KiB", "30s"), (parse_seconds, "30s", "KiB")):
         for text in ("", "much", "3 parsecs", "-1"):

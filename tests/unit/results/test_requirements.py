@@ -38,6 +38,8 @@ from fsconsole.show.results_row import row_lines
 from tests.unit.results import build
 
 Figures = Mapping[Metric, float]
+LONG = {Metric.WRITTEN: 1e13, Metric.LAST_DONE: 1e4}
+"""Of a load that took long enough for a rate."""
 
 
 def run_of(rounds: Mapping[Variant, Sequence[Figures | None]], *required: tuple[Metric, str]) -> RunState:
@@ -49,7 +51,9 @@ def run_of(rounds: Mapping[Variant, Sequence[Figures | None]], *required: tuple[
         for repeat, figures in enumerate(measured, start=1):
             index = len(cells)
             cells.append(replace(build.cell(index, variant, repeat=repeat), workloads=(load,)))
-            states.append(build.failed(index) if figures is None else build.done(index, factors={}, more=figures))
+            states.append(
+                build.failed(index) if figures is None else build.done(index, factors={}, more={**LONG, **figures})
+            )
     return build.run(cells, states)
 
 
@@ -84,6 +88,19 @@ def test_a_row_meets_a_limit_if_the_bound_of_its_rounds_does() -> None:
     assert judged(rates, Metric.DURABLE, f">= {high / 1e6 - 0.2:.1f}MB/s").answer is Answer.UNDECIDED
     missed = judged(rates, Metric.DURABLE, f">= {high / 1e6 + 0.2:.1f}MB/s")
     assert (missed.answer, missed.words) == (Answer.NO, f"at most {high / 1e6:.0f} MB/s")
+
+
+def test_a_rate_lies_within_the_resolution_of_its_time() -> None:
+    """A load of 1.25 ms, whose time is known to 1 ms, may have had 2.25 ms, or 0.25 ms."""
+    for moved, limits in (
+        (1e6, {">= 440MB/s": "yes", ">= 700MB/s": "undecided", ">= 4.1GB/s": "no"}),
+        (8e8, {">= 798MB/s": "yes", ">= 800MB/s": "undecided", ">= 802MB/s": "no"}),
+        (1e3, {">= 1kB/s": "yes", ">= 15GB/s": "undecided"}),
+    ):
+        measured = [{Metric.DURABLE: 800e6, Metric.WRITTEN: moved}] * 5
+        for limit, answer in limits.items():
+            ((one,),) = found_in(run_of({build.XFS: measured}, (Metric.DURABLE, limit))).rows.values()
+            assert one.answer.value == answer, limit
 
 
 def test_fewer_than_three_rounds_and_figures_on_both_sides_decide_nothing() -> None:
@@ -159,7 +176,7 @@ def test_a_filesystem_meets_requirements_only_under_all_of_its_loads() -> None:
         loads = (replace(build.LARGE_FILES, require=(fast,)), replace(build.LARGE_FILES, name="b", require=(second,)))
         steps = (*build.STEPS[:4], *(replace(step, workload=1) for step in build.STEPS[2:4]))
         planned = [replace(cell, index=i, workloads=loads, steps=steps) for i, cell in enumerate(cells)]
-        measured = build.finished_steps({Metric.DURABLE: 400e6}, kinds=steps)
+        measured = build.finished_steps({**LONG, Metric.DURABLE: 400e6}, kinds=steps)
         state = build.run(planned, [CellState(i, CellStatus.DONE, 1, "", measured) for i in range(3)])
         found = found_in(state)
         assert found.answer is answer
