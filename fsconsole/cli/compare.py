@@ -86,7 +86,7 @@ def comparison(
 
 
 def _part(word: str, runs_dir: str, seen: set[str]) -> Sequence[RunState] | Publication:
-    """Return the runs of a side, or the published table of that name; seen are the folders of all sides so far.
+    """Return the runs of a side, or the published table of that name; seen are the ids of the runs so far.
 
     Raises RunMissing, PublicationMissing, Misused.
     """
@@ -109,10 +109,12 @@ def _part(word: str, runs_dir: str, seen: set[str]) -> Sequence[RunState] | Publ
             if any(name.partition("-")[0] == known.partition("-")[0] for known in published):
                 find_publication(name)
             raise
-        if folder.path in seen:
+        state = look(folder).state
+        # An imported copy is the same run, under another name too: of itself every run is the same.
+        if state.request.run_id in seen:
             raise Misused(what=f"Run {printable(folder.name)} is given twice.", nearest="", command=_COMMAND)
-        seen.add(folder.path)
-        runs.append(look(folder).state)
+        seen.add(state.request.run_id)
+        runs.append(state)
     if not runs:
         raise Misused(what=f"'{word}' names no run.", nearest="", command=_COMMAND)
     return runs

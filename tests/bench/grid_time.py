@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -110,11 +112,15 @@ def command(runs_dir: Path, *words: str) -> None:
 
 
 def twenty(runs_dir: Path) -> list[str]:
-    """Make twenty copies of a recorded run and return their names."""
+    """Make twenty copies of a recorded run, each with an id of its own, and return their names."""
     folder = imported("demo", runs_dir)
+    run_id = read_state(folder).request.run_id
     names = [f"r{number:02}" for number in range(20)]
     for name in names:
         shutil.copytree(folder.path, runs_dir / name)
+        # Copies of one run are not compared with each other.
+        with closing(sqlite3.connect(runs_dir / name / "journal.sqlite")) as journal, journal:
+            journal.execute("UPDATE run SET request = replace(request, ?, ?)", (f'"{run_id}"', f'"{name}"'))
     return names
 
 

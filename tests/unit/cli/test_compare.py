@@ -25,6 +25,10 @@ def test_two_runs_are_compared_and_a_difference_is_refused_with_the_option_to_gi
     assert (done.returncode, done.stderr) == (0, "")
     assert "varied: kernel (A 6.18.0; B 6.19.0)" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
+    (tmp_path / "r1").rename(tmp_path / "under-another-name")
+    write(make_run(tmp_path, "r1"), WHOLE)
+    same = run_command("compare", "r1", "under-another-name", *runs)
+    assert same.stderr.startswith("fsconsole: Run under-another-name is given twice.")
     beside = run_command("compare", "r1", "lowe-2009", *runs)
     assert beside.returncode == 0
     assert "create rand" in beside.stdout
