@@ -230,7 +230,12 @@ def list_runs(runs_dir: str) -> tuple[RunFolder, ...]:
         raise NotRoot(what=f"Reading {runs_dir}") from error
     except OSError as error:
         raise RunsReadOnly(path=runs_dir, why=_said(error)) from error
-    return tuple(RunFolder(os.path.join(os.path.abspath(runs_dir), name)) for name in sorted(names, reverse=True))
+    names.sort(key=lambda name: (bool(_DATED.match(name)), name), reverse=True)
+    return tuple(RunFolder(os.path.join(os.path.abspath(runs_dir), name)) for name in names)
+
+
+_DATED = re.compile("[0-9]{8}-[0-9]{6}-")
+"""Names as make_run_id() gives; others, of imported runs, tell no time and come last: none of them is the newest."""
 
 
 def open_run(runs_dir: str, wanted: str = LATEST) -> RunFolder:

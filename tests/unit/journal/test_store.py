@@ -145,6 +145,8 @@ def test_runs_are_listed_newest_first_with_damaged_ones_and_nothing_else(runs) -
     assert list_runs(runs)[0].name == "20280101-000000-cccc"
     with pytest.raises(JournalUnusable):
         JournalReader(open_run(runs).journal).request()
+    Path(runs, "zzzz").mkdir()
+    assert [list_runs(runs)[place].name for place in (0, -1)] == ["20280101-000000-cccc", "zzzz"]
     assert list_runs(runs + "/none") == ()
 
 
