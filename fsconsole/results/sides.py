@@ -207,7 +207,7 @@ def _notes(sides: Sequence[Side], vary: Sequence[Varied], found: Sequence[Differ
         f"--vary {kind.value}: nothing of it differs." for kind in vary if all(one.kind is not kind for one in found)
     ]
     for side in several:
-        own = [one.name for one in differences(side.runs) if one.kind]
+        own = [one.name for one in differences(side.runs) if one.kind and one.is_known]
         notes += [f"The runs of {side.letter} differ among themselves in {', '.join(own)}."] if own else []
     for side in sides:
         notes += [f"{side.letter}: {words}" for run in side.runs if (words := _no_verdicts(run, len(side.runs)))]

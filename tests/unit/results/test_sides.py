@@ -194,6 +194,14 @@ def test_several_runs_of_a_side_make_the_run_the_unit_so_that_scatter_between_bo
     assert (alone.verdict, alone.n) == (None, 1)
 
 
+def test_what_no_run_of_a_side_has_recorded_is_no_difference_among_them() -> None:
+    a = [made("a1"), made("a2", kernel="6.18.0")]
+    notes = compared(a, [made("b1"), made("b2")], vary=(Varied.KERNEL,)).notes
+    assert [note for note in notes if "among themselves" in note] == [
+        "The runs of A differ among themselves in kernel."
+    ]
+
+
 def test_runs_given_singly_are_one_side_where_they_agree_in_what_is_varied() -> None:
     runs = [made(f"a{n}", kernel="6.1.0") for n in range(3)] + [made(f"b{n}", kernel="6.18.0") for n in range(3)]
     random.Random(3).shuffle(runs)  # noqa: S311
