@@ -21,6 +21,7 @@ from fsconsole.results.blocks import AS_PLANNED, GridChoice, blocks_of
 from fsconsole.results.content import UNITS_NOTE, facts, heading, publication_table, worded
 from fsconsole.results.grid import Grid
 from fsconsole.results.sentences import findings_of
+from fsconsole.results.summary import summary_of
 from fsconsole.results.table import TableValue
 from fsconsole.text import printable
 
@@ -46,6 +47,8 @@ def render_markdown(state: RunState, grid: Grid, *, standing: str, choice: GridC
     lines += ["", f"### {OPTIONS_TITLE}", "", *(f"- {escaped(words)}" for words in options)] if options else []
     required = required_of(state, grid, blocks)
     lines += ["", "### Requirements", "", *(f"- {escaped(said)}" for said in required)] if required else []
+    summary = summary_of(blocks, grid, len(state.cells))
+    lines += ["", "### Summary", "", *(f"- {escaped(said)}" for said in summary)] if summary else []
     if (found := findings_of(state, grid)).heading:
         lines += ["", escaped(found.heading), ""]
         lines += [f"- {escaped(sentence.text)} ({escaped(sentence.figures)})" for sentence in found.sentences]

@@ -40,6 +40,7 @@ from fsconsole.results.content import (
 )
 from fsconsole.results.grid import Grid, pilot_of
 from fsconsole.results.sentences import findings_lines, findings_of
+from fsconsole.results.summary import summary_of
 from fsconsole.results.table import LEAST_WIDTH, table_lines
 from fsconsole.text import cells_of, printable, wrap
 
@@ -84,6 +85,10 @@ def render_text(
         lines += [*warned, *_explained(state, blocks, width)]
     else:
         lines += ["", *_wrapped((_MORE,), width)]
+    summary = summary_of(blocks, grid, len(state.cells))
+    lines += ["", "Summary"] if summary else []
+    for said in summary:
+        lines += hanging("  ", said, width)
     shown = findings_lines(findings_of(state, grid), width)
     lines += ["", *shown] if shown else []
     return "\n".join(lines) + "\n"
