@@ -37,13 +37,14 @@ def cpu_figures(work: CellWork, window: LoadWindow, end: ClockAndCpu) -> tuple[M
     """Return a load's CPU figures, split by user, and warn of other processes and of the engine itself."""
     after, engine = read_processes(), own_pid_in_host_proc()
     use = cpu_use(window.processes, after, engine, viewers_among(after))
-    busy_s, available_s = busy_between(window.begin.cpu, end.cpu)
+    elapsed_s = (end.monotonic_ns - window.begin.monotonic_ns) / 1e9
+    busy_s, available_s = busy_between(window.begin.cpu, end.cpu, elapsed_s)
     if available_s <= 0:
         return protocol.cpu_measurements(busy_s, available_s, window.result.moved_bytes)
     generator_s = window.result.user_s + window.result.system_s
     kernel_s = use.kernel_s + interrupts_between(window.begin.cpu, end.cpu)
     observer_s = end.engine_s - window.begin.engine_s + use.viewers_s
-    # Kernels with TICK_CPU_ACCOUNTING miss in /proc/stat what runs shorter than a tick: 5 % of a load that used 15 %.
+    # Where idle times are sampled at ticks, too, the parts are all that is exact.
     busy_s = max(busy_s, generator_s + kernel_s + observer_s)
     # A process that ended may have used most of its time before the load: cap others at the unattributed busy time.
     others_s = max(0.0, min(use.others_s, busy_s - generator_s - kernel_s - observer_s))

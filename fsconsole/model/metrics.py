@@ -75,8 +75,8 @@ class Metric(str, Enum):
     FIRST_DONE = "first_done", "first done", Unit.SECONDS, "first writer started to first writer done"
     LAST_DONE = "last_done", "last done", Unit.SECONDS, "first writer started to last writer done"
     CPU = ("cpu", "CPU", Unit.PERCENT,
-        "busy share of all CPUs, start to drain done, from /proc/stat; most kernels sample that at ticks (1 to 10 ms), too "
-        "low for loads that sleep often (fsync): then the sum of generator, kernel and observer, which are exact")
+        "busy share of all CPUs, start to drain done: all but idle, waiting and stolen time, from /proc/stat; the sum of CPU by "
+        "generator, kernel, others and observer, within 5 % (ticks)")
     CPU_GENERATOR = ("cpu_generator", "CPU (FFSB)", Unit.PERCENT,
         "CPU time of the writers / elapsed time with drain, in % of one CPU, as FFSB prints")
     CPU_BY_GENERATOR = ("cpu_by_generator", "CPU by generator", Unit.PERCENT,

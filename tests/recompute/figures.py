@@ -383,7 +383,6 @@ class Recomputed:
         around_s = self.cpu.sum(set(load.tree) - set(load.workers), *span)
         others_s = self.cpu.sum(self.cpu.of, *span) - sum(by.values()) - around_s
         by["cpu_by_kernel"] += interrupts_s
-        # /proc/stat misses what runs shorter than a tick.
         by["cpu"] = busy_s = max(busy_s, sum(by.values()))
         figures = {name: Figure(100 * used_s / available_s) for name, used_s in by.items()}
         # The scheduler charges an interrupt to whom it hits.

@@ -143,8 +143,10 @@ class Gauge:
     def busy(self, begin_ns: int, end_ns: int) -> tuple[float, float, float]:
         """Return the CPU seconds that were used, those of interrupts, and those that were there: all but stolen ones."""
         change = self._change(self._ticks, begin_ns, end_ns)
-        user, nice, system, idle, waiting, irq, softirq, _ = (ticks / os.sysconf("SC_CLK_TCK") for ticks in change)
-        busy_s = user + nice + system + irq + softirq
+        user, nice, system, idle, waiting, irq, softirq, stolen = (ticks / os.sysconf("SC_CLK_TCK") for ticks in change)
+        # Busy is what is not idle: the other columns are sampled at ticks.
+        by_clock_s = (end_ns - begin_ns) / 1e9 * (os.cpu_count() or 1) - idle - waiting - stolen
+        busy_s = max(user + nice + system + irq + softirq, by_clock_s)
         return busy_s, irq + softirq, busy_s + idle + waiting
 
     def _change(self, samples: list[list[int]], begin_ns: int, end_ns: int) -> list[float]:

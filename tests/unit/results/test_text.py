@@ -86,10 +86,9 @@ Columns
   write           bytes written / (last writer done - first writer started):
                   what the application sees
   durable         the same bytes / (drain done - first writer started)
-  CPU             busy share of all CPUs, start to drain done, from /proc/stat;
-                  most kernels sample that at ticks (1 to 10 ms), too low for
-                  loads that sleep often (fsync): then the sum of generator,
-                  kernel and observer, which are exact
+  CPU             busy share of all CPUs, start to drain done: all but idle,
+                  waiting and stolen time, from /proc/stat; the sum of CPU by
+                  generator, kernel, others and observer, within 5 % (ticks)
   extents/file    mean over all files of the workload, physically contiguous
                   runs merged, as filefrag counts
   mkfs            real time of the mkfs command

@@ -116,11 +116,22 @@ def test_busy_time_of_a_step_counts_kernel_work_and_no_waiting(
     before: machine.CpuTimes, step: machine.CpuTimes
 ) -> None:
     ticks_per_s = os.sysconf("SC_CLK_TCK")
-    seconds = machine.busy_between(before, plus(before, step))
+    seconds = machine.busy_between(before, plus(before, step), 0.0)
     busy = step.user + step.nice + step.system + step.irq + step.softirq
     available = busy + step.idle + step.iowait
     assert seconds == pytest.approx((busy / ticks_per_s, available / ticks_per_s))
-    assert machine.busy_between(before, plus(before, step._replace(steal=0))) == seconds
+    assert machine.busy_between(before, plus(before, step._replace(steal=0)), 0.0) == seconds
+
+
+def test_what_the_ticks_of_a_second_lack_was_busy_if_it_was_neither_idle_nor_stolen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    ticks_per_s = os.sysconf("SC_CLK_TCK")
+    before = machine.CpuTimes(0, 0, 0, 0, steal=0)
+    # Of two CPU seconds 5 % are seen busy, 70 % idle or waiting, 10 % stolen: 20 % were busy.
+    after = machine.CpuTimes(ticks_per_s // 10, 0, 0, ticks_per_s, 2 * ticks_per_s // 5, steal=ticks_per_s // 5)
+    assert machine.busy_between(before, after, 1.0) == pytest.approx((0.4, 1.8))
 
 
 KIB = 1024
@@ -150,7 +161,7 @@ def test_this_machine_tells_its_dirty_pages_and_has_been_busy() -> None:
     assert machine.read_writeback().dirty_bytes >= 0
     before = machine.cpu_snapshot()
     assert before.user > 0
-    assert machine.busy_between(before, machine.cpu_snapshot())[0] >= 0
+    assert machine.busy_between(before, machine.cpu_snapshot(), 0.0)[0] >= 0
 
 
 def test_bdi_stats_are_in_kb_and_later_lines_are_passed_over() -> None:
