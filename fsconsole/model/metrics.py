@@ -6,6 +6,7 @@ import difflib
 from enum import Enum
 
 from fsconsole.errors.runs import UnknownColumn
+from fsconsole.model.bonnie import IN_KIB, RATES_OF_ALL, BonnieTest
 from fsconsole.model.timed import SYNCS, Timed
 
 
@@ -49,6 +50,17 @@ _PILOTS = tuple(
     for act in ("write", "read")
     for depth in RAW_DEPTHS
 )
+_BONNIE = tuple(
+    (f"bonnie_{test.value}{end}", test.column + of, unit, help_.format(test.help))
+    for test in BonnieTest
+    for end, of, unit, help_ in (
+        ("", "", Unit.BYTES_PER_S if test in IN_KIB else Unit.PER_SECOND, "bonnie++'s rate of {}"),
+        ("_cpu", " CPU", Unit.PERCENT, "bonnie++'s share of one CPU in its test: {}"),
+        ("_latency", " latency", Unit.MILLISECONDS, "longest single call of bonnie++'s test: {}"),
+    )
+    if end or test not in RATES_OF_ALL
+)
+"""Each test of bonnie++ has its rate, CPU and latency; block output and input have the rates that all loads have."""
 
 
 class Metric(str, Enum):
@@ -203,7 +215,7 @@ class Metric(str, Enum):
     # As the manual of Enum makes members in a loop.
     _ignore_ = ["_members", "_row"]  # noqa: RUF012
     _members = vars()
-    for _row in (*_SPLIT, *_PILOTS):
+    for _row in (*_SPLIT, *_PILOTS, *_BONNIE):
         _members[_row[0].upper()] = _row
 
 
@@ -213,6 +225,8 @@ OF_DEVICE = frozenset({
     Metric.DEVICE_FLUSHES,
 })  # fmt: skip
 """I/O of the target in a step."""
+BONNIE_RATES = {test: Metric(RATES_OF_ALL.get(test, f"bonnie_{test.value}")) for test in BonnieTest}
+"""Metric of each test's rate, in bonnie++'s order."""
 PILOTS = tuple(Metric(name) for name, *_ in _PILOTS)
 
 

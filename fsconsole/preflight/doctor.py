@@ -74,6 +74,7 @@ def diagnose(machine: MachineFacts) -> tuple[Finding, ...]:
         _page_reporting(machine),
         *_filesystems(machine.filesystems),
         _arrays(machine.array_tool, machine.array_levels),
+        _generators(machine.generators),
         _optional(
             "debugfs",
             is_there=machine.has_debugfs,
@@ -160,6 +161,17 @@ def _arrays(tool: Tool, levels: tuple[str, ...]) -> Finding:
     elif not tool.path:
         found, remedy = _lack((tool,)), f"{_install((tool,))} Plans with [[array]] need it."
     return Finding("arrays", Status.LIMITED if remedy else Status.OK, found, remedy, essential=False)
+
+
+def _generators(tools: tuple[Tool, ...]) -> Finding:
+    """Judge the load generators beside the built-in one, each of which some plans name."""
+    lacking = tuple(tool for tool in tools if not tool.path)
+    found = ", ".join(["built-in", *(_versioned(tool) for tool in tools if tool.path)])
+    if not lacking:
+        return Finding("generators", Status.OK, found, essential=False)
+    names = ", ".join(tool.name for tool in lacking)
+    remedy = f"{_install(lacking)} Plans whose loads name {names} need it."
+    return Finding("generators", Status.LIMITED, f"{found}; {_lack(lacking)}", remedy, essential=False)
 
 
 def _lack(tools: tuple[Tool, ...]) -> str:

@@ -165,6 +165,8 @@ class MachineFacts:
     array_tool: Tool = Tool("mdadm", "mdadm")
     array_levels: tuple[str, ...] = ()
     """What the kernel, or a module of it, makes arrays of."""
+    generators: tuple[Tool, ...] = ()
+    """Load generators that only some plans call."""
     page_reporting: bool = False
     """True if the hypervisor takes free memory back (free page reporting)."""
     counts_reported: bool = False
@@ -215,6 +217,10 @@ def why_absent(filesystem: Filesystem, kernel: str) -> str:
 
 ENGINE_PROGRAMS = ("bwrap", "mount", "umount", "unshare", "wipefs")
 """What gate and engine call beside the commands of the plan's steps."""
+_LONG_OPTION = frozenset({"bwrap", "fio"})
+"""Tools that tell their version by --version alone."""
+GENERATOR_PROGRAMS = ("bonnie++", "fio")
+"""Generators that plans may name beside the built-in one."""
 _TRIAL_S = 10.0
 _LOOP_FILE_BYTES = 2**20
 _UDEV_CONTROL = "/run/udev/control"
@@ -250,6 +256,7 @@ def examine(executor: Executor, catalog: Catalog, runs_dir: str) -> MachineFacts
             terminal=TerminalFacts(os.environ.get("TERM", ""), columns, lines, sys.stdout.encoding),
             array_tool=look_for_tool(executor, MDADM),
             array_levels=levels_here(),
+            generators=tuple(look_for_tool(executor, name) for name in GENERATOR_PROGRAMS),
             page_reporting=is_reporting(),
             counts_reported=reported_bytes() is not None,
         )
@@ -267,8 +274,8 @@ def look_for_tool(executor: Executor, name: str) -> Tool:
         path = find_program(name)
     except ToolMissing as missing:
         return Tool(name, missing.package)
-    # -V is what mkfs tools, mount and unshare all take; none of them opens a device for it.
-    said = executor.run(Command((path, "--version" if name == "bwrap" else "-V"), timeout_s=_TRIAL_S))
+    # -V is what mkfs tools, mount and unshare all take, and bonnie++ refuses with its version; none opens a device for it.
+    said = executor.run(Command((path, "--version" if name in _LONG_OPTION else "-V"), timeout_s=_TRIAL_S))
     return Tool(name, package_of(name), path, parse_version(said.out + said.err))
 
 

@@ -59,6 +59,7 @@ GOOD = MachineFacts(
     terminal=TerminalFacts("linux", 80, 25, "utf-8"),
     array_tool=Tool("mdadm", "mdadm", "/usr/sbin/mdadm", "4.2"),
     array_levels=("raid0", "raid5"),
+    generators=(Tool("bonnie++", "bonnie++", "/usr/sbin/bonnie++", "2.00"), Tool("fio", "fio", "/usr/bin/fio", "3.33")),
 )
 
 
@@ -203,6 +204,15 @@ def test_doctor_says_what_arrays_lack_and_that_no_other_run_needs_it():
         assert (found.status, found.prevents_runs) == (Status.LIMITED, False)
         assert words in found.found
         assert "[[array]]" in found.remedy
+
+
+def test_doctor_names_the_load_generators_and_what_to_install_for_others():
+    assert finding(GOOD, "generators").found == "built-in, bonnie++ 2.00, fio 3.33"
+    lacking = (Tool("bonnie++", "bonnie++"), *GOOD.generators[1:])
+    found = finding(replace(GOOD, generators=lacking), "generators")
+    assert (found.status, found.prevents_runs) == (Status.LIMITED, False)
+    assert found.found == "built-in, fio 3.33; not installed: bonnie++"
+    assert "loads name bonnie++ need it" in found.remedy
 
 
 def test_the_facts_of_a_run_have_the_version_of_each_mkfs_once() -> None:
