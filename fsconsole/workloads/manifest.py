@@ -1,0 +1,306 @@
+"""Source trees of copies and commands: their manifest, its hash, and the reading of their files into the page cache."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Protocol
+
+from fsconsole.system.files import opened
+from fsconsole.workloads.tree import DIRECTORY_FLAGS
+
+_READ_BYTES = 2**20
+_FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+"""O_NONBLOCK: what has become a FIFO since it was listed must not block the engine."""
+MAX_ROOTS_BYTES = 512 * 1024
+"""Of all paths of a subset in one command; the kernel takes a quarter of the stack limit, 2 MiB (man 2 execve)."""
+
+
+class Stopped(Exception):
+    """The reading was stopped on request."""
+
+
+class SourceUnusable(Exception):
+    """A source can't be read, copied or named; its text says which, and why."""
+
+
+class _Hash(Protocol):
+    def update(self, data: bytes | memoryview, /) -> None: ...
+
+
+@dataclass(slots=True)
+class Counts:
+    """Numbers of a tree's entries, and the bytes of its regular files."""
+
+    files: int = 0
+    """Regular files, by name: two hard links are two files."""
+    links: int = 0
+    """Symbolic links."""
+    directories: int = 0
+    others: int = 0
+    """FIFOs and sockets."""
+    size_bytes: int = 0
+    """Sum of st_size over all files by name, as cp -r copies them."""
+    linked_bytes: int = 0
+    """The same with each inode once, as cp -a copies them."""
+
+    @property
+    def names(self) -> int:
+        """All but directories: what a copy must have again."""
+        return self.files + self.links + self.others
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """A source tree as its directories and inodes say; no file was read."""
+
+    counts: Counts
+    stamp: str
+    """SHA-256 over path, type, mode, size, inode, mtime and ctime of everything: the same as long as nobody changes it."""
+    roots: tuple[str, ...]
+    """Paths that together hold all of it, each whole: the sources, or with at_most what cp is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """Contents of a source tree: SHA-256 over path, type, mode, size, link target and content of every entry."""
+
+    digest: str
+    counts: Counts
+    stamp: str
+    """That of the survey before the files were read."""
+    by_directory: Mapping[str, bytes] = field(default_factory=dict)
+    """A short digest for each directory's own entries, to name what changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    folder: str
+    name: str
+    status: os.stat_result
+    folder_fd: int
+    """-1: name is a path."""
+
+    @property
+    def path(self) -> str:
+        return os.path.join(self.folder, self.name)
+
+
+Stop = Callable[[], bool]
+
+
+def _never() -> bool:
+    return False
+
+
+def survey(sources: Sequence[str], *, at_most: int = 0, hidden: Sequence[str] = (), stop: Stop = _never) -> Survey:
+    """Walk the sources: sorted, without following links, entering another filesystem, or a hidden directory.
+
+    at_most (bytes) ends the walk before the first file that exceeds it; 0: no limit. Raises SourceUnusable, Stopped.
+    """
+    counter, digest = _Counter(), sha256()
+    cut: _Entry | None = None
+    for entry in _walk(sources, hidden, stop):
+        if (
+            at_most
+            and stat.S_ISREG(entry.status.st_mode)
+            and (counter.counts.size_bytes + entry.status.st_size > at_most)
+        ):
+            cut = entry
+            break
+        _require_copyable(entry)
+        counter.add(entry.status)
+        at = entry.status
+        facts = (at.st_mode, at.st_size, at.st_dev, at.st_ino, at.st_mtime_ns, at.st_ctime_ns)
+        digest.update(b"%o %d %d %d %d %d " % facts + os.fsencode(entry.path) + b"\0")
+    roots = tuple(sources) if cut is None else _roots_before(cut, sources, hidden)
+    if at_most and not counter.counts.names:
+        raise SourceUnusable(f"at_most is less than the first file, {shown(cut.path) if cut else sources[0]}")
+    return Survey(counter.counts, digest.hexdigest(), roots)
+
+
+def read_manifest(
+    sources: Sequence[str], *, at_most: int = 0, hidden: Sequence[str] = (), stop: Stop = _never
+) -> Manifest:
+    """Read every file of the sources, which leaves them in the page cache, and hash what was read.
+
+    Raises SourceUnusable, also where a file changes meanwhile; Stopped.
+    """
+    before = survey(sources, at_most=at_most, hidden=hidden, stop=stop)
+    whole, parts = sha256(), dict[str, bytes]()
+    for entry in _walk(before.roots, hidden, stop):
+        line = b"%o %d " % (entry.status.st_mode, _size(entry.status)) + os.fsencode(entry.path) + b"\0" + _said(entry)
+        whole.update(line)
+        parts[entry.folder] = sha256(parts.get(entry.folder, b"") + line).digest()[:8]
+    if survey(sources, at_most=at_most, hidden=hidden, stop=stop).stamp != before.stamp:
+        raise SourceUnusable(f"{', '.join(sources)} changed while it was read")
+    return Manifest(whole.hexdigest(), before.counts, before.stamp, parts)
+
+
+def warm(sources: Sequence[str], *, hidden: Sequence[str] = (), stop: Stop = _never) -> None:
+    """Read every file below paths into the page cache. Raises SourceUnusable, Stopped."""
+    for entry in _walk(sources, hidden, stop):
+        if stat.S_ISREG(entry.status.st_mode):
+            _read(entry, None)
+
+
+def changed_directories(before: Manifest, after: Manifest) -> tuple[str, ...]:
+    """Return the directories whose own entries differ between two manifests, sorted."""
+    old, new = before.by_directory, after.by_directory
+    return tuple(sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path)))
+
+
+def count(directory: str, *, stop: Stop = _never) -> Counts:
+    """Return what lies below a directory of one filesystem, itself left out. Raises SourceUnusable, Stopped."""
+    counter = _Counter()
+    for entry in _walk((directory,), (), stop):
+        if entry.path != directory:
+            counter.add(entry.status)
+    return counter.counts
+
+
+def shown(path: str) -> str:
+    """Return a path with what is no printable text replaced."""
+    return "".join(one if one.isprintable() else "?" for one in os.fsencode(path).decode("utf-8", "replace"))
+
+
+class _Counter:
+    def __init__(self) -> None:
+        self.counts = Counts()
+        self._seen: set[tuple[int, int]] = set()
+
+    def add(self, status: os.stat_result) -> None:
+        kind, counts = stat.S_IFMT(status.st_mode), self.counts
+        if kind == stat.S_IFDIR:
+            counts.directories += 1
+        elif kind == stat.S_IFLNK:
+            counts.links += 1
+        elif kind == stat.S_IFREG:
+            counts.files += 1
+            counts.size_bytes += status.st_size
+            inode = (status.st_dev, status.st_ino)
+            if status.st_nlink == 1 or inode not in self._seen:
+                counts.linked_bytes += status.st_size
+            if status.st_nlink > 1:
+                self._seen.add(inode)
+        else:
+            counts.others += 1
+
+
+def _walk(sources: Sequence[str], hidden: Sequence[str], stop: Stop) -> Iterator[_Entry]:
+    """Yield every entry: in each directory first what is no directory, then each directory with all below it, sorted."""
+    try:
+        for source in sources:
+            top = _Entry(os.path.dirname(source), os.path.basename(source), os.lstat(source), -1)
+            yield top
+            if _is_entered(top, top.status.st_dev, hidden):
+                with opened(source, DIRECTORY_FLAGS) as fd:
+                    yield from _below(source, fd, top.status.st_dev, hidden, stop)
+    except OSError as error:
+        where = error.filename if isinstance(error.filename, str) else ", ".join(sources)
+        raise SourceUnusable(f"{shown(where)}: {error.strerror or error}") from error
+    except RecursionError as error:
+        raise SourceUnusable(f"{shown(', '.join(sources))}: directories are nested too deeply") from error
+
+
+def _below(folder: str, fd: int, device: int, hidden: Sequence[str], stop: Stop) -> Iterator[_Entry]:
+    if stop():
+        raise Stopped
+    directories = []
+    for entry in _listed(folder, fd):
+        if stat.S_ISDIR(entry.status.st_mode):
+            directories.append(entry)
+        else:
+            yield entry
+    for entry in directories:
+        yield entry
+        if _is_entered(entry, device, hidden):
+            with opened(entry.name, DIRECTORY_FLAGS, dir_fd=fd) as below:
+                yield from _below(entry.path, below, device, hidden, stop)
+
+
+def _listed(folder: str, fd: int) -> list[_Entry]:
+    try:
+        return [
+            _Entry(folder, name, os.stat(name, dir_fd=fd, follow_symlinks=False), fd)
+            for name in sorted(os.listdir(fd), key=os.fsencode)
+        ]
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, folder) from error
+
+
+def _is_entered(entry: _Entry, device: int, hidden: Sequence[str]) -> bool:
+    """Return whether the walk goes below an entry, as cp -x does in a cage that empties the hidden directories."""
+    return stat.S_ISDIR(entry.status.st_mode) and entry.status.st_dev == device and entry.path not in hidden
+
+
+def _roots_before(cut: _Entry, sources: Sequence[str], hidden: Sequence[str]) -> tuple[str, ...]:
+    """Return the paths that hold all that a walk yields before an entry. Raises SourceUnusable."""
+    number = next(n for n, source in enumerate(sources) if f"{cut.path}/".startswith(f"{source.rstrip('/')}/"))
+    roots, source = list(sources[:number]), sources[number]
+    steps = os.path.relpath(cut.path, source).split("/") if cut.path != source else []
+    folder, device = source, os.lstat(source).st_dev
+    for step in steps:
+        with opened(folder, DIRECTORY_FLAGS) as fd:
+            entries = _listed(folder, fd)
+        is_last = os.path.join(folder, step) == cut.path
+        for entry in entries:
+            is_before = os.fsencode(entry.name) < os.fsencode(step)
+            if not stat.S_ISDIR(entry.status.st_mode):
+                roots += [entry.path] if is_before or not is_last else []
+            elif is_before and not is_last and _is_entered(entry, device, hidden):
+                # As an argument of its own cp -x would go below a mount point.
+                roots.append(entry.path)
+        folder = os.path.join(folder, step)
+    if sum(len(os.fsencode(root)) + 9 for root in roots) > MAX_ROOTS_BYTES:
+        raise SourceUnusable(f"at_most ends in a directory with too many entries for one cp, {shown(cut.folder)}")
+    return tuple(roots)
+
+
+def _require_copyable(entry: _Entry) -> None:
+    if stat.S_ISBLK(entry.status.st_mode) or stat.S_ISCHR(entry.status.st_mode):
+        raise SourceUnusable(f"{shown(entry.path)} is a device node, which no load may copy or open")
+
+
+def _size(status: os.stat_result) -> int:
+    """Return a size that says something of the content: that of a directory depends on its filesystem."""
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
+
+
+def _said(entry: _Entry) -> bytes:
+    """Return a file's digest, or a link's target."""
+    kind = stat.S_IFMT(entry.status.st_mode)
+    if kind == stat.S_IFLNK:
+        name, folder_fd = _place(entry)
+        return os.fsencode(os.readlink(name, dir_fd=folder_fd))
+    if kind != stat.S_IFREG:
+        return b""
+    digest = sha256()
+    _read(entry, digest)
+    return digest.digest()
+
+
+def _place(entry: _Entry) -> tuple[str, int | None]:
+    """Return what openat() takes: a name and its directory, or a path alone."""
+    return (entry.name, entry.folder_fd) if entry.folder_fd >= 0 else (entry.path, None)
+
+
+def _read(entry: _Entry, digest: _Hash | None) -> None:
+    name, folder_fd = _place(entry)
+    try:
+        fd = os.open(name, _FILE_FLAGS, dir_fd=folder_fd)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, entry.path) from error
+    try:
+        # What was replaced by a FIFO meanwhile is empty.
+        while got := os.readv(fd, [_BUFFER]):
+            if digest is not None:
+                digest.update(_BUFFER[:got])
+    finally:
+        os.close(fd)
+
+
+_BUFFER = memoryview(bytearray(_READ_BYTES))
