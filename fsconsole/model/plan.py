@@ -183,6 +183,7 @@ class After(Wire, frozen=True):
     check: bool = True
     crash: bool = False
     delete: DeleteWith = DeleteWith.RM
+    extents: bool = True
 
 
 class Cell(Wire, frozen=True, omit_defaults=True):

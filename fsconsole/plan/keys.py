@@ -371,6 +371,7 @@ RUN = (
 
 AFTER = (
     Key("check", FLAG, "Forces a full check of the unmounted filesystem at the end of each cell.", default=True),
+    Key("extents", FLAG, "Counts the extents of all files. Without it the filesystem is not mounted again before the unmount.", default=True),
     Key("crash", FLAG, "Crash test: shuts the filesystem down in the middle of an extra load, times the recovery and counts lost files.", default=False),
     Key("delete", _member(DeleteWith), "How the files are removed, which is timed.", DeleteWith.RM),
 )  # fmt: skip

@@ -267,12 +267,8 @@ def _filesystem_life(cell: Cell, target: TargetSpec, filesystem: Filesystem) -> 
     for number in range(len(cell.workloads)):
         steps = load_steps(number, cell, device, mount, unmount)
         yield from _with_own_settings(cell, target, number, steps)
-    yield Step(StepKind.REMOUNT, "unmount and mount, which trims preallocation", (unmount, mount))
-    # One count of all files, or where several workloads make some, one for each of them.
-    makers = [n for n, load in enumerate(cell.workloads) if load.creates or load.kind not in BUILT_IN]
-    for maker in makers if len(makers) > 1 else (None,):
-        of = "" if maker is None else f" of {cell.workloads[maker].name}"
-        yield Step(StepKind.EXTENTS, f"count the extents of every file{of}", workload=maker)
+    if cell.after.extents:
+        yield from _extents(cell, mount, unmount)
     yield Step(StepKind.UNMOUNT, f"unmount {device}", (unmount,))
     if cell.after.check and check:
         yield Step(StepKind.CHECK, f"check {filesystem.name} in full", (check,))
@@ -287,6 +283,15 @@ def _filesystem_life(cell: Cell, target: TargetSpec, filesystem: Filesystem) -> 
         yield Step(StepKind.DELETE, f"remove {TREE}{how}", argvs, f"removes {TREE}")
         title = f"unmount {device}, then fsync of it: one flush"
         yield Step(StepKind.DELETE_UNMOUNT, title, (unmount,))
+
+
+def _extents(cell: Cell, mount: Argv, unmount: Argv) -> Iterator[Step]:
+    yield Step(StepKind.REMOUNT, "unmount and mount, which trims preallocation", (unmount, mount))
+    # One count of all files, or where several workloads make some, one for each of them.
+    makers = [n for n, load in enumerate(cell.workloads) if load.creates or load.kind not in BUILT_IN]
+    for maker in makers if len(makers) > 1 else (None,):
+        of = "" if maker is None else f" of {cell.workloads[maker].name}"
+        yield Step(StepKind.EXTENTS, f"count the extents of every file{of}", workload=maker)
 
 
 CRASH_BYTES = 32 * MIB

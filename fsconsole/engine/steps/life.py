@@ -133,7 +133,10 @@ def unmount_filled(work: CellWork, step: Step) -> StepResult:
     figures = [Measurement(Metric.USED, work.usable_bytes - room.f_bfree * room.f_frsize)]
     if room.f_files:
         figures.append(Measurement(Metric.INODES, room.f_files - room.f_ffree))
-    unmount(work, step.commands[0])
+    elapsed_s = unmount(work, step.commands[0])
+    if not work.cell.after.extents:
+        # With them, the unmount before their count was the first.
+        figures.append(Measurement(Metric.UNMOUNT, elapsed_s))
     return StepResult(tuple(figures))
 
 

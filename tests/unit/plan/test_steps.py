@@ -49,6 +49,12 @@ def test_every_workload_that_makes_files_has_its_own_quiet_start_drain_and_exten
     assert numbers == [0, 0, 0, 1, 1, 1, 0, 1]
 
 
+def test_a_cell_without_extents_and_check_has_the_mounts_of_load_and_delete_alone() -> None:
+    after = "after = { extents = false, check = false }\n[["
+    bare = [kind for kind in LIFE if kind not in ("check-empty", "remount", "extents", "check")]
+    assert kinds(SMALLEST.replace("[[", after, 1)) == bare
+
+
 def test_what_changes_nothing_has_no_drain_and_one_maker_of_files_needs_no_name_at_its_extents() -> None:
     text = SMALLEST + READ + "[[workload]]\nkind = 'append'\nfile_size = '1MiB'\n"
     load = ["quiesce", "workload", "drain"]

@@ -178,7 +178,7 @@ PLANS = st.builds(
         tuple
     ),
     arrays=st.lists(AXES, max_size=1).map(tuple),
-    after=st.builds(After, st.booleans(), st.booleans(), st.sampled_from(DeleteWith)),
+    after=st.builds(After, st.booleans(), st.booleans(), st.sampled_from(DeleteWith), st.booleans()),
 )
 
 
