@@ -100,6 +100,9 @@ class Metric(str, Enum):
     CPU_PER_GIB = "cpu_per_gib", "CPU/GiB", Unit.SECONDS, "busy CPU seconds per GiB moved"
     GENERATOR_PER_GIB = ("generator_per_gib", "gen. CPU/GiB", Unit.SECONDS,
         "CPU seconds of the load's own processes per GiB moved, user and system")
+    CPU_EFFICIENCY = ("cpu_efficiency", "CPU efficiency", Unit.BYTES_PER_S,
+        "bytes moved per CPU second of the load's own processes: throughput / CPU share, as tiobench prints in MiB")
+    """Never journalled: computed by results from GENERATOR_PER_GIB."""
     MEMORY_REPORTED = ("memory_reported", "mem. reported", Unit.BYTES,
         "free memory reported to the hypervisor, which takes it back, since the previous load (first load: since boot) "
         "until this load's end; its next use costs CPU time")

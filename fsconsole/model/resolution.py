@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fsconsole.model.metrics import OF_MIXES, Metric, Unit
+from fsconsole.text import GIB
 
 _LOAD_S = 0.001
 """Of a load's time: writers leave the barrier one after another."""
@@ -79,6 +80,8 @@ def _resolution(metric: Metric, value: float, figures: Callable[[Metric], float 
         return 1 / files if (files := figures(Metric.FILES_MAPPED)) else value
     if metric in _PERCENTILES:
         return max(_BY_UNIT[metric.unit], _BUCKET * value)
+    if metric is Metric.CPU_EFFICIENCY:
+        return value * value * _TICK_S / GIB
     if metric.unit in _BY_UNIT:
         return _DECLARED.get(metric, _BY_UNIT[metric.unit])
     moved = figures(_MOVED[metric]) if metric in _MOVED else None

@@ -111,6 +111,10 @@ class Sizing(Wire, frozen=True):
     """The limit that keeps it shorter, as a clause; empty if none does."""
 
 
+AS_CREATE = (0,)
+"""Thread counts of a plan's workload that has as many threads as the create whose files it uses."""
+
+
 class Workload(Wire, frozen=True):
     """One load: threads do operations on files in calls of block_size_bytes."""
 
@@ -134,6 +138,8 @@ class Workload(Wire, frozen=True):
     """Of COMPRESSIBLE data."""
     direct: bool = False
     """O_DIRECT."""
+    ftruncate: bool = False
+    """New files get their size by ftruncate(2) before their first write, as tiobench's."""
     fsync_every: int = 0
     """Of SyncAt.WRITES: after so many writes of a thread, over all its files; 0: never."""
     sync_at: SyncAt = SyncAt.WRITES
@@ -150,13 +156,15 @@ class Workload(Wire, frozen=True):
     settings: tuple[tuple[str, str], ...] = ()
     """(name, value) pairs of device and kernel settings that hold for this workload alone."""
     thread_counts: tuple[int, ...] = ()
-    """Of a plan's workload: the axis, whose first value is threads; empty in a cell."""
+    """Of a plan's workload: the axis, whose first value is threads; AS_CREATE; empty in a cell."""
     require: tuple[Requirement, ...] = ()
     """Limits that its figures must keep in a row that meets the plan's requirements."""
     sizing: Sizing | None = None
     """None: its size is the plan's own."""
     size: str = ""
     """Of a plan's workload: "auto" where a pilot sizes it; empty in a cell."""
+    total_size_bytes: int = 0
+    """Of a plan's create: what all its files hold together, each an equal share in whole blocks; 0 in a cell."""
     of: str = ""
     """Of a plan's workload: name of the create whose files it uses, by default the nearest before it; empty in a cell."""
 

@@ -21,6 +21,7 @@ from fsconsole.model.metrics import Metric, column_named
 from fsconsole.model.plan import DeleteWith, Equalise, Order
 from fsconsole.model.verdicts import DEFAULT_SAME
 from fsconsole.model.workload import (
+    AS_CREATE,
     OPERATIONS,
     DataKind,
     Directories,
@@ -411,7 +412,9 @@ WORKLOAD = (
         hint="in the grid"),
     Key("of", _text(), "The create whose files it uses; by default the nearest before it.", "",
         hint="the create whose files it uses", kinds=frozenset(WorkloadKind) - {WorkloadKind.CREATE}),
-    Key("threads", _several(_number(1, MAX_THREADS)), "A list is an axis: a cell for each number.", (1,), ("thread_counts",),
+    Key("threads", _several(_choice(("as-create",), lambda said: AS_CREATE[0] if isinstance(said, str) else said,
+                                    lambda count: count or "as-create", ("a number from 1 to 4096", 1, MAX_THREADS))),
+        "A list is an axis: a cell for each number. as-create: as many as the create whose files it uses.", (1,), ("thread_counts",),
         hint="a number; 1, 16: both are compared"),
     Key("size", _choice(("auto",)), "auto: a pilot of about a second chooses the file size; with `file_size` the number of files; for a mix the number of operations; "
         "for random calls the bytes; so that the load lasts `load_time`. Default without `file_size`, `files`, `bytes` and `duration`.",
@@ -421,6 +424,9 @@ WORKLOAD = (
     Key("file_size", Kind('size, or range `["4KiB", "64KiB"]`', _file_size, _range_toml, _sizes_typed), "Of new files (drawn evenly from a range, the same for the same `seed`), or the "
         "bytes to append to each; required for an append, for a create with `bytes` or `duration`, and for a mix that has them. Others move so many bytes in each file, by default all.",
         (0, 0), ("file_size_bytes", "file_size_max_bytes"), hint="1GiB, or a range: 4KiB, 64KiB", kinds=_MOVING),
+    Key("total_size", _size(1, MAX_FILE_SIZE_BYTES), "Instead of `file_size`: what all files of a create hold together, whatever the "
+        "number of threads; each gets an equal share, in whole blocks.", 0, ("total_size_bytes",), hint="of all files together: 4GiB",
+        kinds=frozenset({WorkloadKind.CREATE})),
     Key("block_size", _size(1, GIB), "Of each call; offsets of random calls are multiples of it.", DEFAULT_BLOCK_SIZE_BYTES,
         ("block_size_bytes",), hint="of each call: 64KiB", kinds=_MOVING),
     Key("directories", _choice(("one", "per-thread"),
@@ -437,6 +443,8 @@ WORKLOAD = (
         hint="random, zero, or share of zeros: 0.5", kinds=_WRITING),
     Key("direct", FLAG, "Opens with O_DIRECT; blocks and sizes must be multiples of 512 bytes, or of the device's own blocks.", default=False,
         hint="yes or no: O_DIRECT", kinds=_MOVING),
+    Key("ftruncate", FLAG, "Sets the size of each new file by ftruncate before its first write, as tiobench does.", default=False,
+        hint="yes or no: size set before the first write", kinds=frozenset({WorkloadKind.CREATE}) | _MIX),
     Key("fsync", _choice(("never", "each-file", "end"),
                          lambda said: _SYNCS.get(said, (SyncAt.WRITES, said)),
                          lambda pair: pair[1] or ("never" if pair[0] is SyncAt.WRITES else pair[0].value),

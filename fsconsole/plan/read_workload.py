@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from fsconsole.catalog.tables import Table, nearest_words
 from fsconsole.errors.targets import PlanUnknownKey
-from fsconsole.model.workload import BUILT_IN, End, Layout, SizedBy, Sizing, SyncCall, Workload, WorkloadKind
+from fsconsole.model.workload import AS_CREATE, BUILT_IN, End, Layout, SizedBy, Sizing, SyncCall, Workload, WorkloadKind
 from fsconsole.plan.keys import WORKLOAD, read_keys
 from fsconsole.plan.planfile import DEFAULT_LOAD_TIME_S
 from fsconsole.plan.requirements import wrong_requirements
@@ -34,10 +34,14 @@ def read_workloads(tables: Sequence[Table]) -> tuple[Workload, ...]:
         replace(load, size="auto") if is_sized_by_default(workloads, number) else load
         for number, load in enumerate(workloads)
     )
-    for number, (table, load) in enumerate(zip(tables, workloads, strict=True)):
+    for number, table in enumerate(tables):
+        for broken in _wrong_followers(workloads, number):
+            raise table.bad(*broken)
+        load = replace(workloads[number], thread_counts=thread_counts_of(workloads, number))
         alone = (
             *_wrong_auto(workloads, number),
             *_wrong_sizes(table, load),
+            *_wrong_total(load),
             *_idle_keys(table, load),
             *_wrong_mix(load),
             *wrong_requirements(load),
@@ -56,10 +60,18 @@ def source_of(workloads: Sequence[Workload], number: int) -> int | None:
     return None
 
 
+def thread_counts_of(workloads: Sequence[Workload], number: int) -> tuple[int, ...]:
+    """Return a workload's numbers of threads, with AS_CREATE those of its create."""
+    counts, source = workloads[number].thread_counts, source_of(workloads, number)
+    return workloads[source].thread_counts if counts == AS_CREATE and source is not None else counts
+
+
 def is_sized_by_default(workloads: Sequence[Workload], number: int) -> bool:
     """Return whether nothing but a pilot can say how large a workload is."""
     load = workloads[number]
     if load.size or (load.file_size_bytes and load.kind is not WorkloadKind.MIX) or load.limit_bytes or load.duration_s:
+        return False
+    if load.total_size_bytes:
         return False
     if load.kind is WorkloadKind.CREATE:
         return True
@@ -82,11 +94,14 @@ def workload_of(
     is_create = planned.kind is WorkloadKind.CREATE
     is_limited = planned.limit_bytes or planned.duration_s
     chosen = _chosen(planned) if planned.size else None
+    share = planned.total_size_bytes // (planned.files or threads)
     return replace(
         planned,
         threads=threads,
         thread_counts=(),
         of="",
+        total_size_bytes=0,
+        file_size_bytes=share - share % planned.block_size_bytes or planned.file_size_bytes,
         files=planned.files or (threads if is_create and not is_limited and chosen is not SizedBy.FILES else 0),
         size="",
         sizing=Sizing(chosen, load_time_s) if chosen is not None else None,
@@ -176,12 +191,41 @@ def _wrong_sizes(table: Table, load: Workload) -> Iterator[_Broken]:
             yield "directories", "too many directories", f"at most {MAX_DIRECTORIES} directories"
 
 
+def _wrong_total(load: Workload) -> Iterator[_Broken]:
+    """Yield why the size of all files together says nothing, or too little."""
+    if not load.total_size_bytes:
+        return
+    if load.kind is not WorkloadKind.CREATE:
+        yield "total_size", "it makes no files", "a create"
+    if load.file_size_bytes or load.size or load.limit_bytes or load.duration_s:
+        yield (
+            "total_size",
+            "another key sizes its files already",
+            "total_size without file_size, size, bytes and duration",
+        )
+    if load.total_size_bytes < (load.files or max(load.thread_counts)) * load.block_size_bytes:
+        yield "total_size", "less than a block for each file", "more, smaller blocks, or fewer files"
+
+
+def _wrong_followers(loads: Sequence[Workload], number: int) -> Iterator[_Broken]:
+    """Yield why a workload can't have as many threads as its create."""
+    load = loads[number]
+    if AS_CREATE[0] not in load.thread_counts:
+        return
+    if load.thread_counts != AS_CREATE:
+        yield "threads", "as-create stands alone", '"as-create", or numbers'
+    if load.kind is WorkloadKind.CREATE or source_of(loads, number) is None:
+        yield "threads", "it uses the files of no create", "a number"
+
+
 def _idle_keys(table: Table, load: Workload) -> Iterator[_Broken]:
     """Yield keys that would do nothing: a figure must not look as if they had done something."""
     if load.end is End.AT_ONCE and not (load.limit_bytes or load.duration_s):
         yield "end", "nothing ends it early", "bytes or duration beside it"
     if load.weights and load.kind is not WorkloadKind.MIX:
         yield "weights", "only a mix has them", 'kind = "mix"'
+    if load.ftruncate and not load.creates:
+        yield "ftruncate", "it makes no files", "a create"
     if load.of and load.kind is WorkloadKind.CREATE:
         yield "of", "a create makes files of its own", "another kind"
     if load.syncs and not load.writes:
@@ -220,7 +264,8 @@ def _without_files(table: Table, loads: Sequence[Workload], number: int) -> Iter
             why = f"'{loads[other].name}' has deleted files of '{loads[source].name}' by then"
             yield "of" if table.has("of") else "kind", why, "another create before it"
     is_at_places = any(kind in _AT_PLACES for kind, _ in load.operations)
-    made = loads[source].file_size_bytes
+    create = loads[source]
+    made = create.file_size_bytes or create.total_size_bytes // (create.files or max(create.thread_counts))
     if is_at_places and made and load.block_size_bytes > made:
         key = "block_size" if table.has("block_size") else "kind"
         yield key, "one block is larger than a file that it uses", "at most the file's size"

@@ -138,7 +138,7 @@ _ALWAYS = frozenset({
     Metric.FIRST_DONE, Metric.LAST_DONE, Metric.FILES_PER_S, Metric.OPS_PER_S, Metric.CPU, Metric.CPU_GENERATOR,
     Metric.CPU_BY_GENERATOR, Metric.CPU_BY_KERNEL, Metric.CPU_BY_OTHERS, Metric.OBSERVER, Metric.PEAK_DIRTY,
 }) | OF_DEVICE  # fmt: skip
-_OF_MOVING = frozenset({Metric.CPU_PER_GIB, Metric.GENERATOR_PER_GIB})
+_OF_MOVING = frozenset({Metric.CPU_PER_GIB, Metric.GENERATOR_PER_GIB, Metric.CPU_EFFICIENCY})
 _OF_READS = frozenset({Metric.READ, Metric.READ_BYTES, Metric.READ_TIME})
 _OF_WRITES = frozenset({
     Metric.WRITE, Metric.DURABLE, Metric.WRITTEN, Metric.WRITE_TIME, Metric.STALLS, Metric.WRITE_AMPLIFICATION,

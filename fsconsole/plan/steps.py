@@ -16,6 +16,7 @@ from fsconsole.catalog.filesystem import Filesystem
 from fsconsole.model.metrics import RAW_DEPTHS
 from fsconsole.model.plan import ArraySpec, Cell, DeleteWith, Equalise, Step, StepKind, Write
 from fsconsole.model.workload import (
+    AS_CREATE,
     BUILT_IN,
     DataKind,
     Directories,
@@ -149,6 +150,8 @@ def _files(workload: Workload) -> str:
     is_mix = workload.kind is WorkloadKind.MIX
     of_all = {WorkloadKind.CREATE: "files", WorkloadKind.MIX: "operations"}.get(workload.kind, "every file")
     files = _counted(workload.files, "operation" if is_mix else "file") if workload.files else of_all
+    if workload.total_size_bytes:
+        return f"{units.format_bytes_exact(workload.total_size_bytes)} in {files}"
     if workload.kind is WorkloadKind.CREATE:
         return f"{files} of {size}"
     if is_mix:
@@ -165,6 +168,8 @@ def _is_open(workload: Workload) -> bool:
 
 def _threads(workload: Workload) -> str:
     counts = workload.thread_counts or (workload.threads,)
+    if counts == AS_CREATE:
+        return "as many threads"
     if len(counts) > _MOST_COUNTS:
         return f"{min(counts)} to {max(counts)} threads ({len(counts):,} values)"
     return f"{' or '.join(map(str, counts))} thread{'' if counts == (1,) else 's'}"
@@ -182,6 +187,8 @@ def _words(workload: Workload) -> Iterator[str]:
     if workload.writes or workload.kind not in BUILT_IN:
         share = f" (zeros: {workload.zero_share:g})" if workload.data is DataKind.COMPRESSIBLE else ""
         yield f"{workload.data.value} data{share}"
+    if workload.ftruncate:
+        yield "size set by ftruncate"
     if workload.syncs:
         every = f"after every {workload.fsync_every} writes"
         when = {SyncAt.EACH_FILE: "of each file", SyncAt.END: "of all files at the end"}

@@ -53,6 +53,23 @@ def _of_load(load: Workload) -> Iterator[tuple[str, str]]:
     yield from load.settings
 
 
+_FIRST = ("threads", "block_size")
+"""Axes that others follow: the sizes of files that share a total, the threads of loads on the files of a create."""
+
+
+def telling_axes(aspects: Sequence[dict[str, str]]) -> tuple[str, ...]:
+    """Return the names whose values differ between rows, without those that change only together with another."""
+    names = dict.fromkeys(name for one in aspects for name in one)
+    told: dict[str, tuple[int, ...]] = {}
+    for name in sorted(names, key=lambda name: (name not in _FIRST, " " in name)):
+        first: dict[str, int] = {}
+        # Equal for two axes whose values change at the same rows.
+        changes = tuple(first.setdefault(one.get(name, ""), row) for row, one in enumerate(aspects))
+        if any(changes) and changes not in told.values():
+            told[name] = changes
+    return tuple(name for name in names if name in told)
+
+
 def plain(name: str) -> str:
     """Return the name of an axis as it is compared: case, spaces, dashes and underscores don't matter."""
     return name.strip().casefold().replace("-", "_").replace(" ", "_")

@@ -16,7 +16,7 @@ from fsconsole.model.state import OPEN_STATUSES, RunState
 from fsconsole.model.statistics import ALPHA, LOOKS
 from fsconsole.model.verdicts import LEAST_ROUNDS, MOST_PAIRED, Compared, Scale, Verdict, compared, figure_of
 from fsconsole.model.workload import Workload
-from fsconsole.results.axes import aspects_of, common_words, numbered, plain
+from fsconsole.results.axes import aspects_of, common_words, numbered, plain, telling_axes
 from fsconsole.results.columns import belongs, columns_of, figures_in, primary_of
 from fsconsole.results.compare import alpha_of
 from fsconsole.results.content import scale_for
@@ -174,8 +174,7 @@ def _bare(kind: BlockKind, part: int, rows: Sequence[GridRow], plan: Plan) -> Bl
     """Return a block of rows in the plan's order, before anything is compared."""
     load = rows[0].key.workloads[part] if kind is BlockKind.LOAD else None
     aspects = [aspects_of(row.key, part if kind is BlockKind.LOAD else None) for row in rows]
-    names = dict.fromkeys(name for one in aspects for name in one)
-    axes = tuple(name for name in names if len({one.get(name, "") for one in aspects}) > 1)
+    axes = telling_axes(aspects)
     listed = [
         BlockRow(row, row.key.variant.label or row.key.variant.filesystem, tuple(one.get(name, "") for name in axes),
                  is_control=row.key.variant.is_control)

@@ -16,6 +16,7 @@ from fsconsole.model.rounds import CachedLoad, cold_loads
 from fsconsole.model.state import OPEN_STATUSES, CellState, CellStatus, RunState, RunStatus, StepState
 from fsconsole.model.verdicts import figure_of
 from fsconsole.model.workload import Layout, Workload
+from fsconsole.text import GIB
 from fsconsole.units import format_bytes, format_bytes_exact
 
 _WORST_FIRST = ("failed", "errors", "repaired")
@@ -96,6 +97,9 @@ def figures_of(cell: Cell, state: CellState, workload: int | None) -> CellFigure
         latest.update({one.metric: one for one in step.measurements if one.metric not in left_out})
         if step.kind in (StepKind.CHECK, StepKind.CRASH_VERIFY):
             verdict = worst_verdict((verdict, step.verdict))
+    cost = latest.get(Metric.GENERATOR_PER_GIB)
+    if cost is not None and cost.value > 0:
+        latest[Metric.CPU_EFFICIENCY] = Measurement(Metric.CPU_EFFICIENCY, GIB / cost.value)
     return CellFigures(
         cell=cell.index,
         repeat=cell.repeat,

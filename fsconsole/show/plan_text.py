@@ -150,7 +150,8 @@ def acts_of(step: Step | StepAnswer) -> list[str]:
 
 def cell_words(cell: Cell) -> tuple[str, ...]:
     """Return what cells may differ in beside variant and repeat; all cells of a plan give equally many words."""
-    threads = ",".join(str(workload.threads) for workload in cell.workloads)
+    counts = [str(workload.threads) for workload in cell.workloads]
+    threads = counts[0] if len(set(counts)) == 1 else ",".join(counts)
     words = (
         "" if cell.variant.is_raw else f"threads {threads}",
         *(f"{name}={value}" for name, value in cell.setting.values),

@@ -387,6 +387,8 @@ def create(means: Means) -> Operation:
             if not size_bytes and syncs.is_each_file:
                 # An empty file has no write after which it would be synced.
                 syncs.sync(fd)
+            if workload.ftruncate:
+                os.ftruncate(fd, size_bytes)
             opening.lap(began_ns)
             syncs.wrote(directory_fd, name)
             return writer.fill(fd, size_bytes)
@@ -523,6 +525,7 @@ def is_one_call_each(workload: Workload) -> bool:
         and 0 < size <= workload.block_size_bytes
         and workload.file_size_max_bytes <= size
         and not workload.syncs
+        and not workload.ftruncate
         and not (workload.end is End.AT_ONCE and (workload.limit_bytes or workload.duration_s))
     )
 

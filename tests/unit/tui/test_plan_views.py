@@ -187,7 +187,7 @@ def test_a_form_has_the_keys_of_its_kind_and_others_only_where_they_are_not_as_b
 def test_what_is_wrong_is_said_of_its_field_in_the_reader_s_words() -> None:
     draft = new_draft()
     for kind, key, text, words in (
-        (WorkloadKind.CREATE, "threads", "4, many", "must be a whole number"),
+        (WorkloadKind.CREATE, "threads", "4, many", "not a valid value"),
         (WorkloadKind.CREATE, "file_size", "1XB", "must be a size"),
         (WorkloadKind.APPEND, "file_size", "", "required key is missing"),
         (WorkloadKind.CREATE, "block_size", "2GiB", "is too large"),
