@@ -62,17 +62,19 @@ def caged(  # noqa: PLR0913 (all but the first two are seldom given)
     hidden: Sequence[str] = (),
     fds: tuple[int, ...] = (),
     allow_io_uring: bool = False,
+    allow_sockets: bool = True,
 ) -> Iterator[Command]:
     """Give the command that runs argv as root, able to write below tree only; it can be started once, inside the with.
 
     All paths must exist and contain no symbolic links. readable directories are there beside the system's programs;
     hidden ones below any of these are empty (the run folder has the engine's control socket). fds are passed on.
+    Without allow_sockets none can be connected to: for programs that see directories in which a service may listen.
     Raises ValueError for a path that is not absolute and normal, and for / as tree; KernelLacks on a machine whose
     system calls aren't in the filter's table.
     """
     filter_fd = os.memfd_create("fsconsole-seccomp", os.MFD_CLOEXEC)
     try:
-        os.write(filter_fd, seccomp_filter(platform.machine(), allow_io_uring=allow_io_uring))
+        os.write(filter_fd, _filter_of(allow_io_uring=allow_io_uring, allow_sockets=allow_sockets))
         os.lseek(filter_fd, 0, os.SEEK_SET)
         words = (
             *_PRIVATE_MOUNTS, "bwrap", *_NAMESPACES, *_mounts(tree, readable, hidden), "--chdir", "/", *_CAPABILITIES,
@@ -81,6 +83,10 @@ def caged(  # noqa: PLR0913 (all but the first two are seldom given)
         yield Command(words, inherit_fds=(*fds, filter_fd))
     finally:
         os.close(filter_fd)
+
+
+def _filter_of(*, allow_io_uring: bool, allow_sockets: bool) -> bytes:
+    return seccomp_filter(platform.machine(), allow_io_uring=allow_io_uring, allow_sockets=allow_sockets)
 
 
 def _mounts(tree: str, readable: Sequence[str], hidden: Sequence[str]) -> list[str]:
@@ -123,11 +129,13 @@ def _takes_sizes() -> bool:
 # ---- the system call filter: seccomp(2), Documentation/userspace-api/seccomp_filter.rst, include/uapi/linux/filter.h
 
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
-_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
-"""BPF_LD|BPF_W|BPF_ABS, BPF_JMP|BPF_JEQ|BPF_K, BPF_JMP|BPF_JGE|BPF_K, BPF_RET|BPF_K"""
+_LOAD, _EQUAL, _AT_LEAST, _RETURN, _AND = 0x20, 0x15, 0x35, 0x06, 0x54
+"""BPF_LD|BPF_W|BPF_ABS, BPF_JMP|BPF_JEQ|BPF_K, BPF_JMP|BPF_JGE|BPF_K, BPF_RET|BPF_K, BPF_ALU|BPF_AND|BPF_K"""
 _NUMBER_AT, _ARCHITECTURE_AT = 0, 4
 """Offsets in struct seccomp_data (include/uapi/linux/seccomp.h)."""
 _EPERM, _ENOSYS, _EAFNOSUPPORT, _AF_UNIX = 1, 38, 97, 1
+_SOCK_STREAM, _SOCK_TYPE_MASK = 1, 0xF
+"""The same on these architectures; the other bits of a type are flags (include/linux/net.h)."""
 _X32_BIT = 0x40000000
 _IO_URING_SETUP = 425
 """The same number on every architecture."""
@@ -154,10 +162,11 @@ _CALLS = {
 }
 
 
-def seccomp_filter(machine: str, *, allow_io_uring: bool) -> bytes:
+def seccomp_filter(machine: str, *, allow_io_uring: bool, allow_sockets: bool = True) -> bytes:
     """Return a filter (struct sock_filter[]) that leaves Unix sockets only, and io_uring only where it is allowed.
 
     A vsock reaches the hypervisor from any network namespace, and IORING_OP_SOCKET makes one past a filter of socket().
+    Without allow_sockets only pairs of stream sockets are left: one of a datagram pair could send to any other.
     machine is as `uname -m` says it. Raises KernelLacks for one that isn't known.
     """
     calls = _CALLS.get(machine)
@@ -167,7 +176,8 @@ def seccomp_filter(machine: str, *, allow_io_uring: bool) -> bytes:
             why=f"the numbers of {machine}'s system calls are not known to fsconsole",
             remedy="Use a machine of one of these kinds: " + ", ".join(_CALLS) + ".",
         )
-    domain_at = 16 + (4 if calls.big_endian else 0)
+    low_half = 4 if calls.big_endian else 0
+    domain_at, type_at = 16 + low_half, 24 + low_half
     program = [
         (_LOAD, 0, 0, _ARCHITECTURE_AT),
         (_EQUAL, 1, 0, calls.architecture),
@@ -179,6 +189,8 @@ def seccomp_filter(machine: str, *, allow_io_uring: bool) -> bytes:
     for number in calls.refused if allow_io_uring else (*calls.refused, _IO_URING_SETUP):
         program += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERRNO | _ENOSYS)]
     first, second = calls.by_domain
+    if not allow_sockets:
+        program += [(_EQUAL, 0, 1, first), (_RETURN, 0, 0, _ERRNO | _EAFNOSUPPORT)]
     program += [
         (_EQUAL, 2, 0, first),
         (_EQUAL, 1, 0, second),
@@ -187,6 +199,13 @@ def seccomp_filter(machine: str, *, allow_io_uring: bool) -> bytes:
         (_LOAD, 0, 0, domain_at),
         (_EQUAL, 1, 0, _AF_UNIX),
         (_RETURN, 0, 0, _ERRNO | _EAFNOSUPPORT),
-        (_RETURN, 0, 0, _ALLOW),
     ]
+    if not allow_sockets:
+        program += [
+            (_LOAD, 0, 0, type_at),
+            (_AND, 0, 0, _SOCK_TYPE_MASK),
+            (_EQUAL, 1, 0, _SOCK_STREAM),
+            (_RETURN, 0, 0, _ERRNO | _EAFNOSUPPORT),
+        ]
+    program.append((_RETURN, 0, 0, _ALLOW))
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)

@@ -40,8 +40,9 @@ class Counts:
     links: int = 0
     """Symbolic links."""
     directories: int = 0
-    others: int = 0
-    """FIFOs and sockets."""
+    sockets: int = 0
+    pipes: int = 0
+    """FIFOs: whoever opens one that a service reads can write to it, also where it is mounted read-only."""
     size_bytes: int = 0
     """Sum of st_size over all files by name, as cp -r copies them."""
     linked_bytes: int = 0
@@ -50,7 +51,7 @@ class Counts:
     @property
     def names(self) -> int:
         """All but directories: what a copy must have again."""
-        return self.files + self.links + self.others
+        return self.files + self.links + self.sockets + self.pipes
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +187,10 @@ class _Counter:
                 counts.linked_bytes += status.st_size
             if status.st_nlink > 1:
                 self._seen.add(inode)
+        elif kind == stat.S_IFIFO:
+            counts.pipes += 1
         else:
-            counts.others += 1
+            counts.sockets += 1
 
 
 def _walk(sources: Sequence[str], hidden: Sequence[str], stop: Stop) -> Iterator[_Entry]:

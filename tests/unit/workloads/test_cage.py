@@ -108,6 +108,30 @@ def test_the_filter_answers_each_system_call_as_it_should_on_every_architecture(
     assert interpreted(seccomp_filter(machine, allow_io_uring=True), (425, architecture, 0, 0, 0, 0)) == 0x7FFF0000
 
 
+@pytest.mark.parametrize("machine", CALLS)
+def test_a_program_that_sees_sources_gets_no_sockets_but_pairs_of_streams(machine: str) -> None:
+    architecture, socket, socketpair, _ = CALLS[machine]
+    program = seccomp_filter(machine, allow_io_uring=False, allow_sockets=False)
+
+    def is_allowed(number: int, domain: int = 1, kind: int = 1) -> bool:
+        words = [number, architecture, 0, 0]
+        for argument in (domain, kind):
+            words += (0xDEAD, argument) if machine == "s390x" else (argument, 0xDEAD)
+        return interpreted(program, tuple(words)) == 0x7FFF0000
+
+    assert is_allowed(0)
+    assert not any(is_allowed(socket, domain, kind) for domain in (1, 2, 16) for kind in (1, 2, 5))
+    # SOCK_STREAM with and without its flags; SOCK_DGRAM, SOCK_SEQPACKET.
+    assert [is_allowed(socketpair, 1, kind) for kind in (1, 0x80801, 2, 0x80802, 5)] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
+    assert not is_allowed(socketpair, 2)
+
+
 def interpreted(program: bytes, data: tuple[int, ...]) -> int:
     """Run a filter on the 32-bit words of a struct seccomp_data, as the kernel does."""
     instructions, at, value = list(struct.iter_unpack("=HBBI", program)), 0, 0
@@ -118,5 +142,7 @@ def interpreted(program: bytes, data: tuple[int, ...]) -> int:
             return operand
         if code == 0x20:
             value = data[operand // 4]
+        elif code == 0x54:
+            value &= operand
         else:
             at += if_true if (value == operand if code == 0x15 else value >= operand) else if_false
