@@ -230,6 +230,7 @@ OF_DEVICE = frozenset({
 """I/O of the target in a step."""
 BONNIE_RATES = {test: Metric(RATES_OF_ALL.get(test, f"bonnie_{test.value}")) for test in BonnieTest}
 """Metric of each test's rate, in bonnie++'s order."""
+OF_BONNIE = tuple(Metric(name) for name, *_ in _BONNIE)
 PILOTS = tuple(Metric(name) for name, *_ in _PILOTS)
 
 

@@ -20,7 +20,7 @@ from fsconsole.plan import arrays, planfile, raw
 from fsconsole.plan.arrays import EVERY_LEVEL, Lacking, Site
 from fsconsole.plan.keys import ARRAY, Key
 from fsconsole.plan.planfile import PlanFile, ScaleKind, TargetSpec, scaled, written_bytes
-from fsconsole.plan.read_workload import source_of, workload_of
+from fsconsole.plan.read_workload import axes_of, source_of, workload_of
 from fsconsole.plan.requirements import columns_of
 from fsconsole.plan.rows import Candidate, Rows, list_candidates, rows_of
 from fsconsole.plan.settings import objections
@@ -29,14 +29,14 @@ from fsconsole.plan.steps import CRASH_BYTES, cell_steps, crash_load, crash_obje
 
 
 def workload_choices(plan: PlanFile) -> tuple[tuple[Workload, ...], ...]:
-    """Return a tuple of workloads for every choice of thread counts, in the plan's order. Raises PlanBadValue."""
-    axes = [workload.thread_counts for workload in plan.workloads]
+    """Return a tuple of workloads for every choice of threads and block sizes, in the plan's order. Raises PlanBadValue."""
+    axes = [axes_of(workload) for workload in plan.workloads]
     sources = [source_of(plan.workloads, number) for number in range(len(axes))]
     _require_few(plan, "workload", _combinations(axes))
     return tuple(
         tuple(
-            workload_of(plan.workloads, number, threads or choice[source or 0], plan.seed, plan.load_time_s)
-            for number, (threads, source) in enumerate(zip(choice, sources, strict=True))
+            workload_of(plan.workloads, number, (threads or choice[source or 0][0], block), plan.seed, plan.load_time_s)
+            for number, ((threads, block), source) in enumerate(zip(choice, sources, strict=True))
         )
         for choice in product(*axes)
     )

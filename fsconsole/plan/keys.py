@@ -427,8 +427,8 @@ WORKLOAD = (
     Key("total_size", _size(1, MAX_FILE_SIZE_BYTES), "Instead of `file_size`: what all files of a create hold together, whatever the "
         "number of threads; each gets an equal share, in whole blocks.", 0, ("total_size_bytes",), hint="of all files together: 4GiB",
         kinds=frozenset({WorkloadKind.CREATE})),
-    Key("block_size", _size(1, GIB), "Of each call; offsets of random calls are multiples of it.", DEFAULT_BLOCK_SIZE_BYTES,
-        ("block_size_bytes",), hint="of each call: 64KiB", kinds=_MOVING),
+    Key("block_size", _several(_size(1, GIB)), "Of each call; offsets of random calls are multiples of it. A list is an axis: a cell for each.",
+        (DEFAULT_BLOCK_SIZE_BYTES,), ("block_sizes",), hint="of each call: 64KiB; 4KiB, 64KiB: both are compared", kinds=_MOVING),
     Key("directories", _choice(("one", "per-thread"),
                                lambda said: Directories(Layout(said)) if isinstance(said, str) else Directories(Layout.PER_COUNT, said),
                                lambda made: made.files_per_directory if made.layout is Layout.PER_COUNT else made.layout.value,

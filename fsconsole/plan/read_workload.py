@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 
 from fsconsole.catalog.tables import Table, nearest_words
 from fsconsole.errors.targets import PlanUnknownKey
@@ -86,10 +87,20 @@ def is_sized(workloads: Sequence[Workload], number: int) -> bool:
     return bool(workloads[number].size) or is_sized_by_default(workloads, number)
 
 
+Choice = tuple[int, int]
+"""Number of threads and block size in bytes."""
+
+
+def axes_of(load: Workload) -> tuple[Choice, ...]:
+    """Return every choice of the axes of a plan's workload."""
+    return tuple(product(load.thread_counts, load.block_sizes or (load.block_size_bytes,)))
+
+
 def workload_of(
-    workloads: Sequence[Workload], number: int, threads: int, seed: int, load_time_s: float = DEFAULT_LOAD_TIME_S
+    workloads: Sequence[Workload], number: int, choice: Choice, seed: int, load_time_s: float = DEFAULT_LOAD_TIME_S
 ) -> Workload:
-    """Return a workload of a plan as a cell has it, with one choice of threads; seed and load_time_s are the plan's."""
+    """Return a workload of a plan as a cell has it, with one choice of its axes; seed and load_time_s are the plan's."""
+    threads, block_size_bytes = choice
     planned = workloads[number]
     is_create = planned.kind is WorkloadKind.CREATE
     is_limited = planned.limit_bytes or planned.duration_s
@@ -99,9 +110,11 @@ def workload_of(
         planned,
         threads=threads,
         thread_counts=(),
+        block_size_bytes=block_size_bytes,
+        block_sizes=(),
         of="",
         total_size_bytes=0,
-        file_size_bytes=share - share % planned.block_size_bytes or planned.file_size_bytes,
+        file_size_bytes=share - share % block_size_bytes or planned.file_size_bytes,
         files=planned.files or (threads if is_create and not is_limited and chosen is not SizedBy.FILES else 0),
         size="",
         sizing=Sizing(chosen, load_time_s) if chosen is not None else None,
@@ -129,7 +142,7 @@ def _read_workload(table: Table) -> Workload:
     table.only(*(key.name for key in WORKLOAD))
     found = read_keys(table, WORKLOAD)
     found["name"] = found["name"] or found["kind"].value
-    workload = Workload(**found, threads=found["thread_counts"][0])
+    workload = Workload(**found, threads=found["thread_counts"][0], block_size_bytes=found["block_sizes"][0])
     is_limited = workload.limit_bytes or workload.duration_s
     if workload.kind is WorkloadKind.CREATE and not is_limited:
         return workload
@@ -168,7 +181,8 @@ def _wrong_auto(loads: Sequence[Workload], number: int) -> Iterator[_Broken]:
 
 
 def _wrong_sizes(table: Table, load: Workload) -> Iterator[_Broken]:
-    most, block = max(load.thread_counts), load.block_size_bytes
+    most, blocks = max(load.thread_counts), load.block_sizes or (load.block_size_bytes,)
+    block = max(blocks)
     if load.largest_file_bytes and block > load.largest_file_bytes:
         key = "block_size" if table.has("block_size") else "file_size"
         yield key, "one write is larger than the whole file", "block_size at most file_size"
@@ -179,7 +193,7 @@ def _wrong_sizes(table: Table, load: Workload) -> Iterator[_Broken]:
         yield key, "the blocks of all threads would fill the memory", "smaller blocks, or fewer threads"
     sectors = f"a multiple of {SECTOR_BYTES} bytes, or of the device's own blocks where those are larger"
     why = "direct I/O moves whole sectors (O_DIRECT, man 2 open)"
-    if load.direct and block % SECTOR_BYTES:
+    if load.direct and any(size % SECTOR_BYTES for size in blocks):
         yield "block_size", why, sectors
     if load.direct and (load.file_size_bytes % SECTOR_BYTES or load.file_size_max_bytes % SECTOR_BYTES):
         yield "file_size", why, sectors
@@ -203,7 +217,7 @@ def _wrong_total(load: Workload) -> Iterator[_Broken]:
             "another key sizes its files already",
             "total_size without file_size, size, bytes and duration",
         )
-    if load.total_size_bytes < (load.files or max(load.thread_counts)) * load.block_size_bytes:
+    if load.total_size_bytes < (load.files or max(load.thread_counts)) * max(load.block_sizes):
         yield "total_size", "less than a block for each file", "more, smaller blocks, or fewer files"
 
 
@@ -266,6 +280,6 @@ def _without_files(table: Table, loads: Sequence[Workload], number: int) -> Iter
     is_at_places = any(kind in _AT_PLACES for kind, _ in load.operations)
     create = loads[source]
     made = create.file_size_bytes or create.total_size_bytes // (create.files or max(create.thread_counts))
-    if is_at_places and made and load.block_size_bytes > made:
+    if is_at_places and made and max(load.block_sizes or (load.block_size_bytes,)) > made:
         key = "block_size" if table.has("block_size") else "kind"
         yield key, "one block is larger than a file that it uses", "at most the file's size"

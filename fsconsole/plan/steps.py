@@ -180,7 +180,8 @@ def _blocks(workload: Workload) -> str:
     if not calls and workload.kind in BUILT_IN:
         return ""
     direct = "direct " if workload.direct else ""
-    return f" in {direct}{calls or 'writes'} of {units.format_bytes_exact(workload.block_size_bytes)}"
+    sizes = map(units.format_bytes_exact, workload.block_sizes or (workload.block_size_bytes,))
+    return f" in {direct}{calls or 'writes'} of {' or '.join(sizes)}"
 
 
 def _words(workload: Workload) -> Iterator[str]:

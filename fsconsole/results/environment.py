@@ -20,7 +20,9 @@ from fsconsole.units import format_bytes, format_bytes_exact
 
 _ALIKE = 0.02
 """Share of RAM: what a kernel keeps for itself differs from version to version."""
-_SEEDS = frozenset({"name", "seed", "thread_counts", "total_size_bytes", "of", "size", "sizing", "require"})
+_SEEDS = frozenset(
+    {"name", "seed", "thread_counts", "block_sizes", "total_size_bytes", "of", "size", "sizing", "require"}
+)
 """Fields of a workload that say nothing of its load."""
 
 

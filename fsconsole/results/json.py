@@ -20,7 +20,7 @@ from fsconsole.results.sentences import findings_of
 SCHEMA = 2
 """Grows when a key changes its meaning or goes; new keys may come at any time."""
 
-_OF_PLANS = frozenset({"thread_counts", "of", "total_size_bytes"})
+_OF_PLANS = frozenset({"thread_counts", "block_sizes", "of", "total_size_bytes"})
 """Keys of a workload that are empty in every cell."""
 
 Json = dict[str, object]

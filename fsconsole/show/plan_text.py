@@ -152,8 +152,10 @@ def cell_words(cell: Cell) -> tuple[str, ...]:
     """Return what cells may differ in beside variant and repeat; all cells of a plan give equally many words."""
     counts = [str(workload.threads) for workload in cell.workloads]
     threads = counts[0] if len(set(counts)) == 1 else ",".join(counts)
+    blocks = ",".join(units.format_bytes_exact(workload.block_size_bytes) for workload in cell.workloads)
     words = (
         "" if cell.variant.is_raw else f"threads {threads}",
+        "" if cell.variant.is_raw else f"blocks {blocks}",
         *(f"{name}={value}" for name, value in cell.setting.values),
         *array_aspects(cell.array, len(cell.members)),
         cell.target,

@@ -7,7 +7,7 @@ from typing import Any
 
 from fsconsole.client.runs import Look
 from fsconsole.model.figures import Publication
-from fsconsole.model.metrics import OF_MIXES, PILOTS, Metric, Unit
+from fsconsole.model.metrics import OF_BONNIE, OF_MIXES, PILOTS, Metric, Unit
 from fsconsole.model.state import RunState
 from fsconsole.results.block_tables import captions, figures_table, notes_of, pairs_table, required_of, wide_table
 from fsconsole.results.blocks import (
@@ -43,6 +43,7 @@ _FIRST_OF_GROUP = {
         Metric.FSYNC_MAX, Metric.FSYNC_COUNT,
     ),
     "mix": OF_MIXES,
+    "bonnie++": OF_BONNIE,
     "CPU": (
         Metric.CPU, Metric.CPU_BY_GENERATOR, Metric.CPU_BY_KERNEL, Metric.OBSERVER, Metric.CPU_BY_OTHERS,
         Metric.CPU_PER_GIB, Metric.GENERATOR_PER_GIB, Metric.CPU_EFFICIENCY, Metric.MEMORY_REPORTED, Metric.CPU_GENERATOR,

@@ -13,6 +13,7 @@ from fsconsole.errors import ExitCode, FsconsoleError, targets
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import After, DeleteWith, Equalise, Order
 from fsconsole.model.workload import DataKind, Directories, Layout, WorkloadKind
+from fsconsole.plan.expand import workload_choices
 from fsconsole.plan.planfile import AUTO_REPEATS, ArrayAxis, Scale, ScaleKind
 from fsconsole.plan.read import parse_plan, read_plan
 from fsconsole.text import GIB, KIB, MIB
@@ -258,3 +259,19 @@ def test_a_size_too_large_for_a_float_is_no_size() -> None:
         with pytest.raises(targets.BadQuantity):
             parse_bytes(size)
         assert not judge(size, "/var/tmp", None)[0]
+
+
+def test_a_list_of_block_sizes_is_an_axis_of_cells() -> None:
+    """As a list of threads is; a load of 64 KiB keeps its default."""
+    text = (
+        'schema = 1\n[[variant]]\ntype = "ext4"\n'
+        '[[workload]]\nkind = "create"\nfiles = 2\nfile_size = "1MiB"\nthreads = [1, 2]\nblock_size = ["4KiB", "64KiB"]\n'
+        '[[workload]]\nkind = "read"\n'
+    )
+    plan = parse_plan(text, "plan.toml")
+    choices = workload_choices(plan)
+    assert [(one.threads, one.block_size_bytes) for one, _ in choices] == [
+        (1, 4 * KIB), (1, 64 * KIB), (2, 4 * KIB), (2, 64 * KIB),
+    ]  # fmt: skip
+    assert {other.block_size_bytes for _, other in choices} == {64 * KIB}
+    assert all(not load.block_sizes for choice in choices for load in choice)

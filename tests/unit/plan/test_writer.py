@@ -81,6 +81,7 @@ DIRECTORIES = st.one_of(
 )
 THREADS = st.lists(st.integers(1, 64), min_size=1, max_size=3, unique=True).map(tuple)
 SECTORS = st.integers(1, 2**11).map(lambda sectors: sectors * 512)
+BLOCKS = st.lists(SECTORS, min_size=1, max_size=2, unique=True).map(tuple)
 OWN_SETTINGS = st.lists(SETTINGS, max_size=2, unique_by=lambda pair: pair[0]).map(tuple)
 AT_ONCE = {"limit_bytes": 4096, "duration_s": 90.5, "end": End.AT_ONCE}
 LIMITS = st.sampled_from([{}, {"limit_bytes": 10 * 2**30 + 1}, {"duration_s": 0.1}, AT_ONCE])
@@ -114,7 +115,7 @@ def one_workload(draw: st.DrawFn, kinds: Sequence[WorkloadKind]) -> Workload:
     """A create, or what may follow one."""
     kind = draw(st.sampled_from(kinds))
     is_create, is_mix = kind is WorkloadKind.CREATE, kind is WorkloadKind.MIX
-    (smallest, largest), counts = draw(SIZES), draw(THREADS)
+    (smallest, largest), counts, blocks = draw(SIZES), draw(THREADS), draw(BLOCKS)
     ends = draw(LIMITS) if is_create or kind in MOVING else {}
     files = 100 if is_mix else draw(st.sampled_from([0, 64, 1000]))
     is_placed = is_create and bool(files or not ends)
@@ -126,7 +127,8 @@ def one_workload(draw: st.DrawFn, kinds: Sequence[WorkloadKind]) -> Workload:
         thread_counts=counts,
         file_size_bytes=smallest - smallest % 512,
         file_size_max_bytes=largest - largest % 512 + 512 if is_create and largest else 0,
-        block_size_bytes=draw(SECTORS),
+        block_size_bytes=blocks[0],
+        block_sizes=blocks,
         files=files,
         directories=draw(DIRECTORIES) if is_placed else Directories(Layout.PER_THREAD),
         data=data,
