@@ -142,6 +142,31 @@ class Equalise(str, Enum):
     NONE = "none"
 
 
+class Keep(str, Enum):
+    """What scaling to a device leaves as it is written."""
+
+    THREADS = "threads"
+    """Threads, number of files and blocks; files get smaller, down to a block."""
+    FILE_SIZE = "file-size"
+    """File sizes; threads get fewer."""
+    FILES = "files"
+    """Number of files; they get smaller, below a block too."""
+    FILL = "fill"
+    """File sizes and the share of the device that they fill; files get fewer."""
+    DATA_TO_RAM = "data-to-ram"
+    """Ratio of all data to memory; files get smaller or larger."""
+
+
+class Scaling(Wire, frozen=True):
+    """By which factor a run's loads were scaled: bytes that a cell writes / bytes that its plan file says."""
+
+    keep: Keep = Keep.THREADS
+    least: float = 1.0
+    """Over all choices of threads and settings."""
+    most: float = 1.0
+    is_scaled: bool = False
+
+
 class DeleteWith(str, Enum):
     """How the tree is removed at the end of a cell."""
 
@@ -267,6 +292,19 @@ class Plan(Wire, frozen=True):
     """The column that verdicts are on; None, or where a block lacks it: as the block's load suggests."""
     is_auto: bool = False
     """True if the run may end early, after the round of a look (model.statistics.LOOKS); repeats is the most."""
+    scaling: Scaling | None = None
+    """None in older journals, where a note tells of it."""
+
+    @property
+    def is_scaled(self) -> bool:
+        """True if its loads are not of the size that the plan file says."""
+        if self.scaling is None:
+            return any(note.startswith(_OLD_SCALING_NOTE) for note in self.notes)
+        return self.scaling.is_scaled
+
+
+_OLD_SCALING_NOTE = "file sizes were scaled down"
+"""Of runs before Plan.scaling."""
 
 
 # An array in words, the same wherever a cell is named: "raid5 64KiB, 4 members, assume-clean".

@@ -6,23 +6,24 @@ import math
 import random
 import uuid
 from collections.abc import Iterator, Mapping, Sequence, Sized
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, product
 from typing import Any
 
 from fsconsole import units
 from fsconsole.catalog.filesystem import NOTHING_KNOWN, Catalog, Filesystem, Known
 from fsconsole.errors.targets import PlanBadValue
-from fsconsole.model.plan import ArraySpec, Cell, Equalise, Estimate, Order, Plan, Setting, Step, StepKind
+from fsconsole.model.plan import ArraySpec, Cell, Equalise, Estimate, Keep, Order, Plan, Setting, Step, StepKind
 from fsconsole.model.state import OPEN_STATUSES, RunState
 from fsconsole.model.workload import BUILT_IN, Workload
 from fsconsole.plan import arrays, planfile, raw
 from fsconsole.plan.arrays import EVERY_LEVEL, Lacking, Site
 from fsconsole.plan.keys import ARRAY, Key
-from fsconsole.plan.planfile import PlanFile, ScaleKind, TargetSpec, scaled, written_bytes
+from fsconsole.plan.planfile import PlanFile, ScaleKind, TargetSpec, written_bytes
 from fsconsole.plan.read_workload import axes_of, source_of, workload_of
 from fsconsole.plan.requirements import columns_of
 from fsconsole.plan.rows import Candidate, Rows, list_candidates, rows_of
+from fsconsole.plan.scaling import Choice, Ground, Loads, memory_of, scaled_choices, scaling_notes, scaling_of
 from fsconsole.plan.settings import objections
 from fsconsole.plan.sizing import Room, bounded, is_open, likely
 from fsconsole.plan.steps import CRASH_BYTES, cell_steps, crash_load, crash_objection
@@ -178,11 +179,13 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
     known: Known = NOTHING_KNOWN,
     support: Lacking = EVERY_LEVEL,
     listed: Rows | None = None,
+    memory_bytes: int = 0,
 ) -> Plan:
     """Return the plan with all its cells and their exact commands; at least one target.
 
     kernel is the release that will mount the filesystems, empty for one of today; known is what was found out of
-    this machine by trying, support which arrays it makes; listed are the rows, where they are known already.
+    this machine by trying, support which arrays it makes; listed are the rows, where they are known already;
+    memory_bytes is the machine's, 0 where it isn't known.
     Raises OptionRefused, PlanBadValue.
     """
     if plan_file.is_auto and plan_file.order is not Order.ROUNDS:
@@ -196,13 +199,12 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
     places = [site.target for site in sites if not site.reasons] or [site.target for site in sites]
     usable = [usable_bytes(target, catalog.get(name)) for target in places for name in names]
     room = min(usable, default=min(target.size_bytes for target in places))
-    choices = tuple(
-        bounded(scaled(choice, plan_file.scale, room), Room(room)) for choice in workload_choices(plan_file)
-    )
+    choices = _Choices(plan_file, workload_choices(plan_file), room, memory_bytes)
     cells = []
     for index, (cell, site) in enumerate(_ordered_cells(plan_file, sites, rows.rows, choices)):
         filesystem = filesystem_of(cell, catalog)
-        reasons = filter(None, (cell.unavailable, *_reasons(cell, site, filesystem)))
+        unkept = choices.why_not(cell, site) if filesystem is not None else ""
+        reasons = filter(None, (cell.unavailable, unkept, *_reasons(cell, site, filesystem)))
         placed = replace(cell, index=index, uuid=cell_uuid(run_id, index), unavailable="; ".join(reasons))
         steps = cell_steps(placed, site, filesystem, array_uuid(run_id, index))
         cells.append(replace(placed, steps=steps))
@@ -219,11 +221,44 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
         cells=tuple(cells),
         estimate=estimate(cells, sizes, catalog, speed),
         baseline=next((row.variant.label for row in rows.rows if not row.variant.is_raw), ""),
-        notes=rows.notes + _notes(plan_file, targets, sites, room) + _crash_notes(cells, catalog),
+        notes=rows.notes + _notes(plan_file, targets, sites, choices) + _crash_notes(cells, catalog),
         same=plan_file.same,
         primary=plan_file.primary,
         is_auto=plan_file.is_auto,
+        scaling=scaling_of(plan_file, choices.used),
     )
+
+
+@dataclass
+class _Choices:
+    """The plan's choices of workloads as each device and setting has them: scaled, and bounded for a pilot."""
+
+    plan_file: PlanFile
+    planned: tuple[Loads, ...]
+    room: int
+    memory_bytes: int
+    _found: dict[Ground, dict[Loads, Choice]] = field(default_factory=dict)
+
+    def at(self, site: Site, setting: Setting) -> dict[Loads, Choice]:
+        """Return the choices for a device and a setting, by the workloads of a cell."""
+        memory = memory_of(setting, self.memory_bytes)
+        # Only what depends on them makes cells of one plan differ in size.
+        keep = self.plan_file.keep
+        device = site.target.size_bytes if keep is Keep.FILL else 0
+        ground = Ground(self.room, device, memory if keep is Keep.DATA_TO_RAM else 0)
+        if ground not in self._found:
+            scaled = scaled_choices(self.plan_file, self.planned, ground)
+            self._found[ground] = {bounded(one.loads, Room(self.room)): one for one in scaled}
+        return self._found[ground]
+
+    def why_not(self, cell: Cell, site: Site) -> str:
+        """Return why the loads of a cell can't keep what the plan says; empty where they do."""
+        return self.at(site, cell.setting)[cell.workloads].why
+
+    @property
+    def used(self) -> tuple[Choice, ...]:
+        """All of them that cells were made of."""
+        return tuple(one for found in self._found.values() for one in found.values())
 
 
 def sites_of(plan_file: PlanFile, targets: Sequence[TargetSpec], support: Lacking) -> tuple[Site, ...]:
@@ -264,14 +299,17 @@ def _ordered_cells(
     plan_file: PlanFile,
     sites: tuple[Site, ...],
     rows: tuple[Candidate, ...],
-    choices: tuple[tuple[Workload, ...], ...],
+    choices: _Choices,
 ) -> list[tuple[Cell, Site]]:
     """Return the cells in their order, without position, UUID and steps, with what each is made on.
 
     A raw row stands for all numbers of threads: it moves what the choice with the most bytes writes.
     """
-    settings, largest = setting_choices(plan_file), max(choices, key=written_bytes)
-    _require_few(plan_file, "(all axes)", len(sites) * len(settings) * len(choices) * len(rows) * plan_file.repeats)
+    settings = setting_choices(plan_file)
+    kinds = len(sites) * len(settings) * len(choices.planned)
+    _require_few(plan_file, "(all axes)", kinds * len(rows) * plan_file.repeats)
+    loads = {place: tuple(choices.at(*place)) for place in product(sites, settings)}
+    largest = {place: max(of, key=written_bytes) for place, of in loads.items()}
     repeats = range(1, plan_file.repeats + 1)
     cells = [
         (
@@ -292,8 +330,9 @@ def _ordered_cells(
             ),
             site,
         )
-        for site, setting, workloads, row, repeat in product(sites, settings, choices, rows, repeats)
-        if not row.variant.is_raw or workloads is largest
+        for site, setting in product(sites, settings)
+        for workloads, row, repeat in product(loads[site, setting], rows, repeats)
+        if not row.variant.is_raw or workloads is largest[site, setting]
     ]
     if plan_file.order is not Order.AS_LISTED:
         random.Random(plan_file.seed).shuffle(cells)  # noqa: S311 (an order, not a secret)
@@ -342,7 +381,7 @@ def _notes(
     plan_file: PlanFile,
     targets: Sequence[TargetSpec],
     sites: tuple[Site, ...],
-    room: int,
+    choices: _Choices,
 ) -> tuple[str, ...]:
     used = {member.path for site in sites for member in site.members}
     notes = [
@@ -359,9 +398,7 @@ def _notes(
     primary = plan_file.primary
     if primary is not None and not any(primary in columns_of(load) for load in plan_file.workloads):
         notes.append(f"no load has the primary column '{primary.column}': loads are compared by durable, read or ops/s")
-    if any(scaled(choice, plan_file.scale, room) != choice for choice in workload_choices(plan_file)):
-        notes.append("file sizes were scaled down; the cells show them as they will be")
-    return tuple(notes)
+    return (*notes, *scaling_notes(plan_file, choices.used))
 
 
 def _crash_notes(cells: Sequence[Cell], catalog: Catalog) -> tuple[str, ...]:
@@ -445,6 +482,6 @@ def size_bounds(plan: PlanFile, catalog: Catalog) -> tuple[int, int]:
     least = min((filesystem.min_bytes for filesystem in filesystems), default=1)
     most = max((filesystem.max_bytes for filesystem in filesystems), default=0)
     if plan.scale.kind is not ScaleKind.FIT:
-        loads = (written_bytes(scaled(choice, plan.scale, 0)) for choice in workload_choices(plan))
-        least = max(least, min(loads))
+        scaled = scaled_choices(plan, workload_choices(plan), Ground())
+        least = max(least, min(written_bytes(one.loads) for one in scaled))
     return least, most

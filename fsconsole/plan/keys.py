@@ -18,7 +18,7 @@ from fsconsole.catalog.tables import LONGEST_TEXT, Table, nearest_words, shown
 from fsconsole.errors.runs import UnknownColumn
 from fsconsole.errors.targets import BadQuantity
 from fsconsole.model.metrics import Metric, column_named
-from fsconsole.model.plan import DeleteWith, Equalise, Order
+from fsconsole.model.plan import DeleteWith, Equalise, Keep, Order
 from fsconsole.model.verdicts import DEFAULT_SAME
 from fsconsole.model.workload import (
     AS_CREATE,
@@ -231,6 +231,20 @@ def _member(of: type[Enum]) -> Kind:
     return _choice([str(member.value) for member in of], of, lambda member: member.value)
 
 
+def _published(table: Table, name: str, _value: object) -> tuple[int, int]:
+    """Return memory and device in bytes; 0 for what is not said."""
+    found = table.table(name)
+    found.only("memory", "device")
+    sizes = [found.as_size(each, found.raw(each), 1, 2**60) if found.has(each) else 0 for each in ("memory", "device")]
+    return sizes[0], sizes[1]
+
+
+def _published_toml(sizes: tuple[int, int]) -> object:
+    return {
+        name: units.format_bytes_exact(size) for name, size in zip(("memory", "device"), sizes, strict=True) if size
+    }
+
+
 def _column(table: Table, name: str, value: object) -> Metric | None:
     """Return a column by its name; None for an empty one."""
     text = table.as_text(name, value, wanted="a column's name in quotes")
@@ -361,6 +375,12 @@ RUN = (
                          ("a factor above 0 and at most 1", 0.0, 1.0)),
         "File sizes: as written; fit: reduced so that they take at most 60 % of the smallest device; or multiplied by a factor.",
         Scale()),
+    Key("keep", _member(Keep), "Left as written by `scale`: threads (files get smaller, in whole blocks); file-size (fewer threads); files (smaller "
+        "files, below a block too); fill (fewer files, same share of the device); data-to-ram (same ratio of data to memory). A cell that can't is unavailable.",
+        Keep.THREADS),
+    Key("published", Kind('`{ memory = "2GiB" }` or `{ device = "10TB" }`', _published, _published_toml, _map_typed),
+        "Machine that the sizes were printed for: what `keep` = data-to-ram and fill are relative to.", (0, 0),
+        ("published_memory_bytes", "published_device_bytes")),
     Key("equalise", _member(Equalise), "Preparation of each device before each cell, so that no cell gets a fresher device: discard; zero; "
         "precondition (fill it with random data, twice); none.", Equalise.DISCARD),
     Key("load_time", Kind('time such as `"10s"`', _duration, _seconds_toml), "Least time of each load with `size = \"auto\"`, drain "

@@ -113,6 +113,7 @@ def work_out(  # noqa: PLR0913 (each is a fact of its own)
     known: Known = NOTHING_KNOWN,
     support: Lacking = EVERY_LEVEL,
     last_spread: float | None = None,
+    memory_bytes: int = 0,
 ) -> Outcome:
     """Return the outcome of a draft on these devices, or on an unknown one; last_spread is that of the last run here."""
     candidates: tuple[Candidate, ...] = ()
@@ -126,7 +127,15 @@ def work_out(  # noqa: PLR0913 (each is a fact of its own)
             next(of_rows) if candidate.is_row else label for candidate, label in zip(candidates, of_all, strict=True)
         )
         rows = rows_of(plan_file, candidates)
-        plan = build_plan(plan_file, targets or [NO_DEVICE], catalog, run_id="draft", support=support, listed=rows)
+        plan = build_plan(
+            plan_file,
+            targets or [NO_DEVICE],
+            catalog,
+            run_id="draft",
+            support=support,
+            listed=rows,
+            memory_bytes=memory_bytes,
+        )
     except FsconsoleError as error:
         return Outcome(candidates, labels, problem=str(error), hint=error.hint)
     return Outcome(candidates, labels, plan, power_of(plan, last_spread) if plan.cells else None)

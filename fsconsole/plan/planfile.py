@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from fsconsole.model.metrics import Metric
-from fsconsole.model.plan import After, Equalise, Order
+from fsconsole.model.plan import After, Equalise, Keep, Order
 from fsconsole.model.statistics import LOOKS
 from fsconsole.model.verdicts import DEFAULT_SAME
 from fsconsole.model.workload import Workload
@@ -101,6 +101,10 @@ class PlanFile:
     order: Order = Order.ROUNDS
     seed: int = DEFAULT_SEED
     scale: Scale = Scale()
+    keep: Keep = Keep.THREADS
+    published_memory_bytes: int = 0
+    published_device_bytes: int = 0
+    """Of the machine that the sizes were printed for; 0: not said."""
     equalise: Equalise = Equalise.DISCARD
     load_time_s: float = DEFAULT_LOAD_TIME_S
     raw: bool = False
@@ -130,29 +134,6 @@ def unsized(load: Workload) -> Workload:
     """Return a load without what a pilot chooses for it."""
     changes: dict[str, Any] = {load.sizing.chooses.value: 0} if load.sizing is not None else {}
     return replace(load, **changes)
-
-
-def scaled(workloads: tuple[Workload, ...], scale: Scale, usable_bytes: int) -> tuple[Workload, ...]:
-    """Return one cell's workloads with their file sizes shrunk in whole blocks; usable_bytes 0 (unknown) fits all."""
-    factor = scale.factor if scale.kind is ScaleKind.FACTOR else 1.0
-    wanted = written_bytes(workloads)
-    if scale.kind is ScaleKind.FIT and wanted and usable_bytes:
-        factor = min(1.0, usable_bytes * FIT_SHARE / wanted)
-
-    def shrunk(size_bytes: int, block: int) -> int:
-        return size_bytes if size_bytes <= block else max(1, int(size_bytes * factor) // block) * block
-
-    if factor >= 1:
-        return workloads
-    return tuple(
-        replace(
-            load,
-            file_size_bytes=shrunk(load.file_size_bytes, load.block_size_bytes),
-            file_size_max_bytes=shrunk(load.file_size_max_bytes, load.block_size_bytes),
-            limit_bytes=shrunk(load.limit_bytes, load.block_size_bytes),
-        )
-        for load in workloads
-    )
 
 
 @dataclass(frozen=True, slots=True)

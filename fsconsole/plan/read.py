@@ -27,6 +27,7 @@ from fsconsole.plan import keys
 from fsconsole.plan.arrays import least_members
 from fsconsole.plan.planfile import ArrayAxis, Checklist, PlanFile, VariantText
 from fsconsole.plan.read_workload import read_workloads
+from fsconsole.plan.scaling import wrong_keep
 from fsconsole.text import MIB
 
 MAX_PLAN_FILE_BYTES = MIB
@@ -226,6 +227,8 @@ def parse_plan(text: str, path: str, catalog: Catalog | None = None) -> PlanFile
     if not plan.checklists and not plan.variants and not plan.raw:
         wanted = "a [[filesystem]], a [[variant]] or raw = true"
         raise table.bad("filesystem", "there is nothing to compare", wanted)
+    for broken in wrong_keep(plan):
+        raise table.bad(*broken)
     require_one_stripe_cache(table.table("settings"), plan.arrays)
     return plan
 

@@ -32,7 +32,7 @@ from fsconsole.plan.planfile import NO_DEVICE, PlanFile, QueueSpec, TargetSpec
 from fsconsole.plan.read import read_plan, resolve_plan
 from fsconsole.preflight.findings import missing_tools, what_is_known
 from fsconsole.preflight.machine import array_support, require_free_array_name
-from fsconsole.system.files import kernel_release, read_int_or
+from fsconsole.system.files import kernel_release, memory_bytes, read_int_or
 from fsconsole.system.mounts import read_mounts
 from fsconsole.system.run import RealExecutor, find_program
 
@@ -157,6 +157,7 @@ def _expanded(plan_file: PlanFile, targets: tuple[TargetSpec, ...], executor: Ex
         kernel=kernel_release(),
         known=what_is_known(executor, catalog, wanted),
         support=array_support() if plan_file.arrays else EVERY_LEVEL,
+        memory_bytes=memory_bytes(),
     )
 
 

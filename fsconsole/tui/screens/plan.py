@@ -32,7 +32,7 @@ from fsconsole.show.devices import WORDS, others, parse_listing
 from fsconsole.show.lines import Line, Mark
 from fsconsole.show.plan_forms import ADD
 from fsconsole.show.plan_text import power_line
-from fsconsole.system.files import kernel_release
+from fsconsole.system.files import kernel_release, memory_bytes
 from fsconsole.tui import planfiles
 from fsconsole.tui.screens import plan_sections as of_plan
 from fsconsole.tui.screens.base import ConsoleScreen
@@ -392,6 +392,7 @@ To compare with and without an option that has one value, make a second list of 
                         known=self.here.known,
                         support=self.here.arrays,
                         last_spread=self.last_spread,
+                        memory_bytes=memory_bytes(),
                     )
                 )
                 self.counted, self.outcome, self.is_counted = draft, outcome, True

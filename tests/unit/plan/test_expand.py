@@ -185,7 +185,7 @@ def test_fit_without_a_device_leaves_sizes_and_scaling_is_noted_where_it_happens
     assert build(text, TargetSpec("DEVICE", 0)).cells[0].workloads[0].file_size_bytes == GIB
     plan = build(text)
     assert plan.cells[0].workloads[0].file_size_bytes < GIB
-    assert any("scaled down" in note for note in plan.notes)
+    assert any(note.startswith("loads scaled by 0.") for note in plan.notes)
 
 
 def test_a_device_that_is_too_small_or_too_full_makes_its_cells_unavailable() -> None:

@@ -1,0 +1,182 @@
+"""What scaling keeps: file sizes, number of files, fill, data to memory; what can't be kept is said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsconsole.catalog.loader import load_catalog
+from fsconsole.errors.targets import PlanBadValue
+from fsconsole.model.plan import Keep, Plan, Scaling
+from fsconsole.model.wire import decode, encode
+from fsconsole.plan.draft import plan_to_toml
+from fsconsole.plan.expand import build_plan
+from fsconsole.plan.planfile import TargetSpec, written_bytes
+from fsconsole.plan.read import parse_plan
+from fsconsole.text import GIB, KIB, MIB, TIB
+
+HEAD = "schema = 1\nrepeats = 1\norder = 'as-listed'\nscale = 'fit'\n"
+VARIANT = "[[variant]]\ntype = 'ext4'\n"
+WRITERS = """
+[[workload]]
+name = "large"
+kind = "create"
+threads = [1, 2, 48, 192]
+file_size = "1GiB"
+block_size = "64KiB"
+[[workload]]
+kind = "read"
+cold = true
+"""
+MILLION = """
+[[workload]]
+name = "many"
+kind = "create"
+threads = 4
+files = 1000000
+file_size = "1MiB"
+block_size = "128KiB"
+directories = 1000
+[[workload]]
+kind = "random-read"
+block_size = "64KiB"
+files = 1000
+[[workload]]
+kind = "delete"
+"""
+
+
+def planned(text: str, size_bytes: int, memory_bytes: int = 0, **changes: object) -> Plan:
+    """Return a plan on one device."""
+    plan_file = parse_plan(HEAD + text, "p.toml")
+    assert parse_plan(plan_to_toml(plan_file), "again.toml") == plan_file
+    target = TargetSpec("/dev/loop3", size_bytes, is_scratch=True)
+    plan = build_plan(replace(plan_file, **changes), (target,), load_catalog(), run_id="r", memory_bytes=memory_bytes)
+    assert decode(Plan, encode(plan)) == plan
+    return plan
+
+
+def test_file_sizes_stay_and_threads_shrink_in_their_ratio_and_equal_counts_are_one() -> None:
+    plan = planned("keep = 'file-size'\n" + VARIANT + WRITERS, 16 * GIB)
+    loads = [cell.workloads[0] for cell in plan.cells]
+    assert [(load.threads, load.files, load.file_size_bytes) for load in loads] == [
+        (1, 1, GIB),
+        (2, 2, GIB),
+        (9, 9, GIB),
+    ]
+    assert all(cell.workloads[1].source == 0 and not cell.unavailable for cell in plan.cells)
+    assert plan.notes == (
+        "loads scaled by 0.0417 to 1.00 (192.0 GiB -> 9.0 GiB a cell): fewer threads, file sizes as written",
+        "threads: 2 -> 1, 48 -> 2, 192 -> 9; 4 choices of threads became 3",
+    )
+    assert plan.scaling == Scaling(Keep.FILE_SIZE, 2 / 48, 1.0, is_scaled=True)
+
+
+def test_where_not_even_one_file_of_that_size_fits_the_cell_cannot_run_and_says_why() -> None:
+    plan = planned("raw = true\nkeep = 'file-size'\n" + VARIANT + WRITERS, GIB)
+    why = {cell.variant.filesystem: cell.unavailable for cell in plan.cells}
+    assert why["raw"] == ""
+    assert 'keep = "file-size": even with one thread the loads write 1.0 GiB, more than 60 %' in why["ext4"]
+
+
+def test_the_number_of_files_stays_while_they_get_smaller_than_a_block() -> None:
+    plan = planned("keep = 'files'\n" + VARIANT + MILLION, 16 * GIB)
+    many, reads, delete = plan.cells[0].workloads
+    assert (many.files, many.threads, many.file_size_bytes) == (1_000_000, 4, 8 * KIB)
+    assert many.block_size_bytes == reads.block_size_bytes == 8 * KIB
+    assert (reads.files, delete.source, plan.cells[0].unavailable) == (1000, 0, "")
+    assert plan.notes[0].startswith("loads scaled by 0.00781 (976.6 GiB -> 7.6 GiB a cell): smaller files, as many")
+    small = planned("keep = 'files'\n" + VARIANT + MILLION, 4 * GIB)
+    assert 'keep = "files": even with files of 4 KiB the loads write 3.8 GiB' in small.cells[0].unavailable
+
+
+def test_the_share_of_the_device_stays_while_files_get_fewer_or_more() -> None:
+    text = "keep = 'fill'\npublished = { device = '4TiB' }\n" + VARIANT + MILLION
+    for size in (400 * MIB, 4 * GIB, 8 * TIB):
+        plan = planned(text, size)
+        many = plan.cells[0].workloads[0]
+        assert many.file_size_bytes == MIB
+        assert many.total_bytes / size == pytest.approx(1_000_000 * MIB / (4 * TIB), rel=0.02)
+        assert "the share of the device, as written (24 %)" in plan.notes[0]
+        assert plan.cells[0].unavailable == ""
+    # A quarter of 8 MiB would be 1.9 files.
+    assert "instead of 1.9 MiB" in planned(text, 8 * MIB).cells[0].unavailable
+
+
+def test_the_ratio_of_data_to_memory_stays_for_the_machine_or_for_the_memory_that_the_plan_sets() -> None:
+    load = '[[workload]]\nkind = "create"\nthreads = [1, 4]\nfile_size = "1GiB"\nfiles = 4\nblock_size = "16KiB"\n'
+    text = "keep = 'data-to-ram'\npublished = { memory = '1GiB' }\n" + VARIANT + load
+    for memory in (512 * MIB, 4 * GIB):
+        plan = planned(text, 64 * GIB, memory)
+        assert {written_bytes(cell.workloads) for cell in plan.cells} == {4 * memory}
+        assert [cell.workloads[0].threads for cell in plan.cells] == [1, 4]
+        assert "the ratio of data to memory as written (4.00)" in plan.notes[0]
+    (why,) = {cell.unavailable for cell in planned(text, 8 * GIB, 4 * GIB).cells}
+    assert "the data of 4.00 x memory is 16.0 GiB, more than 60 %" in why
+    assert "limit the memory of the loads ([settings] memory)" in why
+    # Where the size of the machine's memory isn't known nothing is scaled.
+    assert planned(text, 64 * GIB).cells[0].workloads[0].file_size_bytes == GIB
+
+
+def test_threads_are_kept_unless_said_and_what_is_not_scaled_has_no_note() -> None:
+    plan = planned(VARIANT + WRITERS, 8 * GIB)
+    assert [cell.workloads[0].threads for cell in plan.cells] == [1, 2, 48, 192]
+    assert "smaller files; their number, threads and blocks as written" in plan.notes[0]
+    whole = planned(VARIANT + WRITERS, TIB)
+    assert (whole.notes, whole.scaling, whole.is_scaled) == ((), Scaling(), False)
+
+
+def test_what_a_pilot_sizes_does_not_count_as_scaled() -> None:
+    plan = planned(VARIANT + '[[workload]]\nkind = "create"\nthreads = 2\nsize = "auto"\n', GIB)
+    assert (plan.notes, plan.is_scaled) == ((), False)
+
+
+def test_runs_of_before_tell_by_their_note_whether_they_were_scaled() -> None:
+    plan = planned(VARIANT + WRITERS, TIB)
+    old = "file sizes were scaled down; the cells show them as they will be"
+    assert [replace(plan, scaling=None, notes=notes).is_scaled for notes in ((), ("other",), (old,))] == [
+        False,
+        False,
+        True,
+    ]
+
+
+def test_keys_that_contradict_each_other_are_refused_with_what_is_wanted() -> None:
+    for said, words in [
+        ("keep = 'files'\nscale = 'none'", "nothing is scaled"),
+        ("keep = 'fill'", "needs the size of the printed device"),
+        ("keep = 'data-to-ram'", "needs the printed memory"),
+        ("keep = 'fill'\nscale = 0.5\npublished = { device = '1TB' }", "computes the factor itself"),
+        ("published = { memory = '1GiB' }", "nothing is computed from it"),
+        ("keep = 'fill'\npublished = { device = '1TB', memory = '1GiB' }", "nothing is computed from it"),
+        ("keep = 'fill'\npublished = { disk = '1TB' }", "disk"),
+        ("keep = 'sizes'", "not a valid value"),
+    ]:
+        head = HEAD.replace("scale = 'fit'\n", "") if "scale" in said else HEAD
+        with pytest.raises(Exception, match=words) as caught:
+            parse_plan(head + said + "\n" + VARIANT + WRITERS, "p.toml")
+        assert isinstance(caught.value, PlanBadValue) or "unknown" in str(caught.value)
+
+
+@given(
+    st.sampled_from([Keep.THREADS, Keep.FILE_SIZE, Keep.FILES]),
+    st.lists(st.integers(1, 300), min_size=1, max_size=4, unique=True),
+    st.integers(1, 10_000),
+    st.integers(MIB, 64 * GIB),
+)
+def test_what_can_run_fits_and_keeps_what_it_should(keep: Keep, threads: list[int], size: int, device: int) -> None:
+    load = f'[[workload]]\nkind = "create"\nthreads = {threads}\nfile_size = "{4 * size}KiB"\nblock_size = "4KiB"\n'
+    plan = planned(f"keep = '{keep.value}'\n" + VARIANT + load, device)
+    for cell in plan.cells:
+        (load_,) = cell.workloads
+        assert 0 < load_.block_size_bytes <= load_.file_size_bytes <= 4 * size * KIB
+        assert load_.files == load_.threads
+        if keep is Keep.FILE_SIZE:
+            assert load_.file_size_bytes == 4 * size * KIB
+        else:
+            assert load_.threads in threads
+        if not cell.unavailable and keep is not Keep.THREADS:
+            assert load_.total_bytes <= 0.6 * device
