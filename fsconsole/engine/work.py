@@ -33,8 +33,7 @@ from fsconsole.telemetry.others import Processes
 from fsconsole.telemetry.page_reporting import ReportedMemory
 from fsconsole.telemetry.sampler import Sampler
 from fsconsole.telemetry.traffic import TrafficWindow
-from fsconsole.workloads.builtin import BuiltInLoad
-from fsconsole.workloads.protocol import LoadResult
+from fsconsole.workloads.protocol import Load, LoadResult
 from fsconsole.workloads.stamps import Found, Struck
 from fsconsole.workloads.tree import SourceFiles
 
@@ -116,7 +115,7 @@ class RunWork:
 class LoadWindow:
     """A workload between its first write and the end of its drain."""
 
-    handle: BuiltInLoad
+    handle: Load
     """Its writers have ended; the process may still be exiting."""
     step: int
     result: LoadResult

@@ -86,6 +86,11 @@ class Metric(str, Enum):
     DRAIN = "drain", "drain", Unit.SECONDS, "syncfs and device flush after the last writer"
     FIRST_DONE = "first_done", "first done", Unit.SECONDS, "first writer started to first writer done"
     LAST_DONE = "last_done", "last done", Unit.SECONDS, "first writer started to last writer done"
+    REAL = ("real", "real", Unit.SECONDS,
+        "real time of the load, as time(1): first operation started to last one done; of a program: from its start to its exit")
+    USER = "user", "user", Unit.SECONDS, "user time of the load's own processes"
+    SYSTEM = "system", "sys", Unit.SECONDS, "system time of the load's own processes"
+    REAL_DRAINED = "real_drained", "durable real", Unit.SECONDS, "real time of the load and its drain together"
     CPU = ("cpu", "CPU", Unit.PERCENT,
         "busy share of all CPUs, start to drain done: all but idle, waiting and stolen time, from /proc/stat; the sum of CPU by "
         "generator, kernel, others and observer, within 5 % (ticks)")

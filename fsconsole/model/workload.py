@@ -25,6 +25,15 @@ class WorkloadKind(str, Enum):
     COMMAND = "command"
 
 
+class Generator(str, Enum):
+    """Programs that can make a load of a built-in kind; the values are the plan file's words."""
+
+    BUILT_IN = "built-in"
+    FIO = "fio"
+    DD = "dd"
+    """One dd for each file, one after another."""
+
+
 OPERATIONS = (
     WorkloadKind.CREATE,
     WorkloadKind.APPEND,
@@ -37,6 +46,8 @@ OPERATIONS = (
 """What the built-in generator does with one file, and what a mix may be made of."""
 BUILT_IN = frozenset({*OPERATIONS, WorkloadKind.MIX})
 """Kinds that the built-in generator does."""
+PROGRAMS: frozenset[WorkloadKind | Generator] = frozenset({WorkloadKind.COMMAND})
+"""Kinds, and generators of built-in kinds, that workloads.program has programs for."""
 _ADDING = frozenset({WorkloadKind.CREATE, WorkloadKind.APPEND})
 _WRITING = _ADDING | {WorkloadKind.RANDOM_WRITE}
 _READING = frozenset({WorkloadKind.READ, WorkloadKind.RANDOM_READ})
@@ -169,6 +180,24 @@ class Workload(Wire, frozen=True):
     """Of a plan's create: what all its files hold together, each an equal share in whole blocks; 0 in a cell."""
     of: str = ""
     """Of a plan's workload: name of the create whose files it uses, by default the nearest before it; empty in a cell."""
+    generator: Generator = Generator.BUILT_IN
+    """Of a built-in kind."""
+    argv: tuple[str, ...] = ()
+    """Of a command."""
+    sources: tuple[str, ...] = ()
+    """Absolute paths that a command may read beside the system's programs."""
+    job: str = ""
+    """Text of a fio job file: what was agreed to is what runs, whatever becomes of the file."""
+
+    @property
+    def is_built_in(self) -> bool:
+        """True if the built-in generator makes it, False for a program."""
+        return self.kind in BUILT_IN and self.generator is Generator.BUILT_IN
+
+    @property
+    def can_run(self) -> bool:
+        """True if this version has a generator for it."""
+        return self.is_built_in or self.kind in PROGRAMS or self.generator in PROGRAMS
 
     @property
     def is_open(self) -> bool:

@@ -87,7 +87,7 @@ def plan_to_toml(plan: PlanFile) -> str:
         "array": [keys.toml_of(axis, keys.ARRAY) for axis in plan.arrays],
         "filesystem": [keys.toml_of(checklist, keys.FILESYSTEM) for checklist in plan.checklists],
         "variant": [keys.toml_of(variant, keys.VARIANT) for variant in plan.variants],
-        "workload": [keys.toml_of(workload, keys.WORKLOAD) for workload in plan.workloads],
+        "workload": [keys.workload_toml(workload) for workload in plan.workloads],
         "after": keys.toml_of(plan.after, keys.AFTER),
     }
     return tomli_w.dumps(document | {name: said for name, said in tables.items() if said})
@@ -207,7 +207,7 @@ STARTS: tuple[tuple[WorkloadKind, str, dict[str, object]], ...] = (
 
 def workload_tables(draft: Draft) -> list[dict[str, object]]:
     """Return the draft's workloads as a plan file has them."""
-    return [keys.toml_of(workload, keys.WORKLOAD) for workload in draft.plan.workloads]
+    return [keys.workload_toml(workload) for workload in draft.plan.workloads]
 
 
 def checked_workloads(tables: Sequence[Mapping[str, object]]) -> tuple[Workload, ...]:

@@ -343,8 +343,10 @@ def _ordered_cells(
 
 def _reasons(cell: Cell, site: Site, filesystem: Filesystem | None) -> Iterator[str]:
     """Yield why a cell can't run: what this version doesn't run is never dropped silently."""
-    for kind in dict.fromkeys(load.kind.value for load in cell.workloads if load.kind not in BUILT_IN):
-        yield f"workloads of kind {kind} are not run by this version"
+    for load in cell.workloads:
+        if not load.can_run:
+            what = f"of kind {load.kind.value}" if load.kind not in BUILT_IN else f"made by {load.generator.value}"
+            yield f"workloads {what} are not run by this version"
     yield from site.reasons
     choices = [dict(cell.setting.values) | dict(load.settings) for load in cell.workloads if load.settings]
     objected = (objections(choice, site.target) for choice in (dict(cell.setting.values), *choices))

@@ -9,7 +9,7 @@ from itertools import product
 from fsconsole.catalog.tables import Table, nearest_words
 from fsconsole.errors.targets import PlanUnknownKey
 from fsconsole.model.workload import AS_CREATE, BUILT_IN, End, Layout, SizedBy, Sizing, SyncCall, Workload, WorkloadKind
-from fsconsole.plan.keys import WORKLOAD, read_keys
+from fsconsole.plan.keys import WORKLOAD, applies, read_keys
 from fsconsole.plan.planfile import DEFAULT_LOAD_TIME_S
 from fsconsole.plan.requirements import wrong_requirements
 from fsconsole.text import GIB, SECTOR_BYTES
@@ -45,6 +45,7 @@ def read_workloads(tables: Sequence[Table]) -> tuple[Workload, ...]:
             *_wrong_total(load),
             *_idle_keys(table, load),
             *_wrong_mix(load),
+            *_wrong_program(load),
             *wrong_requirements(load),
         )
         for broken in (*alone, *_without_files(table, workloads, number)):
@@ -234,6 +235,9 @@ def _wrong_followers(loads: Sequence[Workload], number: int) -> Iterator[_Broken
 
 def _idle_keys(table: Table, load: Workload) -> Iterator[_Broken]:
     """Yield keys that would do nothing: a figure must not look as if they had done something."""
+    for declared in WORKLOAD:
+        if table.has(declared.name) and not applies(declared, load.kind):
+            yield declared.name, f"a load of kind {load.kind.value} has none", "another kind"
     if load.end is End.AT_ONCE and not (load.limit_bytes or load.duration_s):
         yield "end", "nothing ends it early", "bytes or duration beside it"
     if load.weights and load.kind is not WorkloadKind.MIX:
@@ -250,6 +254,13 @@ def _idle_keys(table: Table, load: Workload) -> Iterator[_Broken]:
         for key in ("direct", "bytes"):
             if table.has(key) and table.raw(key) is not False:
                 yield key, "it moves no data", "a kind that reads or writes"
+
+
+def _wrong_program(load: Workload) -> Iterator[_Broken]:
+    if load.kind is WorkloadKind.COMMAND and not load.argv:
+        yield "argv", "required for a command", '["tar", "xf", "/srv/src.tar"]'
+    if load.kind is WorkloadKind.FIO and not load.job:
+        yield "job", "required for fio", "the path of a job file"
 
 
 def _wrong_mix(load: Workload) -> Iterator[_Broken]:

@@ -14,7 +14,7 @@ from fsconsole.model.plan import Plan
 from fsconsole.model.thresholds import LARGEST, LARGEST_MS, Comparator, Requirement
 from fsconsole.model.timed import SYNCS
 from fsconsole.model.verdicts import LEAST_ROUNDS
-from fsconsole.model.workload import Workload, WorkloadKind
+from fsconsole.model.workload import BUILT_IN, Workload, WorkloadKind
 from fsconsole.units import parse_bytes, parse_seconds
 
 _REQUIREMENT = re.compile(r"(?P<comparator><=|>=)\s*(?P<limit>[0-9].*)")
@@ -135,7 +135,7 @@ def _without(load: Workload) -> str:
 
 
 _ALWAYS = frozenset({
-    Metric.FIRST_DONE, Metric.LAST_DONE, Metric.FILES_PER_S, Metric.OPS_PER_S, Metric.CPU, Metric.CPU_GENERATOR,
+    Metric.FIRST_DONE, Metric.LAST_DONE, Metric.REAL, Metric.USER, Metric.SYSTEM, Metric.CPU, Metric.CPU_GENERATOR,
     Metric.CPU_BY_GENERATOR, Metric.CPU_BY_KERNEL, Metric.CPU_BY_OTHERS, Metric.OBSERVER, Metric.PEAK_DIRTY,
 }) | OF_DEVICE  # fmt: skip
 _OF_MOVING = frozenset({Metric.CPU_PER_GIB, Metric.GENERATOR_PER_GIB, Metric.CPU_EFFICIENCY})
@@ -154,12 +154,15 @@ _NOT_OF_MANY = frozenset({"mean", "p95", "p99"})
 def columns_of(load: Workload) -> frozenset[Metric]:
     """Return the metrics of a plan's workload that it may limit: those that its load has wherever it runs."""
     having = set(_ALWAYS)
+    having |= {Metric.FILES_PER_S, Metric.OPS_PER_S} if load.kind in BUILT_IN else set()
     having |= _OF_MOVING if load.reads or load.writes else set()
     having |= _OF_READS if load.reads else set()
     having |= _OF_WRITES if load.writes else set()
-    having |= {Metric.DRAIN} if load.changes else set()
+    having |= {Metric.DRAIN, Metric.REAL_DRAINED} if load.changes else set()
     having |= _OF_CREATES if load.kind is WorkloadKind.CREATE else set()
     names = ["fsync"] if load.syncs else []
+    if load.kind not in BUILT_IN:
+        return frozenset(having)
     if load.kind is WorkloadKind.MIX:
         names += [timed.value.replace("-", "_") for timed in timed_in(load) if timed not in SYNCS]
     else:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fsconsole.errors.targets import BadQuantity
 from fsconsole.model.plan import Keep, Scaling, Setting
 from fsconsole.model.workload import Workload, WorkloadKind
-from fsconsole.plan.keys import MAX_FILES
+from fsconsole.plan.kinds import MAX_FILES
 from fsconsole.plan.planfile import FIT_SHARE, PlanFile, ScaleKind, written_bytes
 from fsconsole.text import KIB
 from fsconsole.units import format_bytes, parse_bytes, significant

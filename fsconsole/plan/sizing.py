@@ -9,7 +9,7 @@ from typing import Any
 from fsconsole.model.events import Settled
 from fsconsole.model.plan import Cell, Plan, Step, StepKind
 from fsconsole.model.workload import Layout, SizedBy, Workload, WorkloadKind
-from fsconsole.plan.keys import MAX_FILE_SIZE_BYTES, MAX_FILES
+from fsconsole.plan.kinds import MAX_FILE_SIZE_BYTES, MAX_FILES
 from fsconsole.plan.planfile import FIT_SHARE, unsized, written_bytes
 from fsconsole.plan.read_workload import MAX_DIRECTORIES
 from fsconsole.plan.steps import workload_title

@@ -6,6 +6,7 @@ namespace of its own.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
@@ -130,6 +131,8 @@ _MOST_COUNTS = 8
 
 def workload_title(workload: Workload) -> str:
     """Return a workload in one line, with its numbers."""
+    if workload.kind is WorkloadKind.COMMAND:
+        return f"{workload.name}: {shlex.join(workload.argv)}"
     weights = ", ".join(f"{weight} {kind.value}" for kind, weight in workload.weights)
     what = workload.kind.value + (f" ({weights})" if weights else "")
     head = f"{workload.name}: {what} {_files(workload)} by {_threads(workload)}"

@@ -50,6 +50,9 @@ _COUNTED = frozenset({
     WorkloadKind.RANDOM_READ, WorkloadKind.RANDOM_WRITE, WorkloadKind.MIX, WorkloadKind.STAT, WorkloadKind.DELETE,
 })  # fmt: skip
 """Loads whose figure is operations; those of other loads are no more than their calls."""
+_TIMED = frozenset({WorkloadKind.COMMAND})
+"""Loads whose figures are times: nobody knows how much they move."""
+_TIMES = (Metric.REAL_DRAINED, Metric.REAL, Metric.USER, Metric.SYSTEM)
 
 
 def belongs(metric: Metric, load: Workload | None, loads: Sequence[Workload] = (), *, is_raw: bool = False) -> bool:
@@ -89,7 +92,10 @@ def columns_of(
     if is_raw:
         return tuple(metric for metric in _OF_RAW if metric in present and metric not in PILOTS)
     left_out = set() if load is None or load.kind in _COUNTED else set(_CALLS)
-    shown = [metric for metric in (_SHOWN_OF_LIFE if load is None else _SHOWN) if metric in present - left_out]
+    times = _TIMES if load is not None and load.kind in _TIMED else ()
+    shown = [
+        metric for metric in (_SHOWN_OF_LIFE if load is None else (*times, *_SHOWN)) if metric in present - left_out
+    ]
     for metric in GIVE_WAY:
         if len(shown) > _MOST and metric in shown:
             shown.remove(metric)
@@ -102,6 +108,8 @@ def primary_of(wanted: Metric | None, load: Workload | None, rows: Sequence[Grid
     usual: tuple[Metric, ...]
     if load is None:
         usual = (Metric.CHECK, Metric.DELETE_DURABLE, Metric.MKFS)
+    elif load.kind in _TIMED:
+        usual = (Metric.REAL_DRAINED, Metric.REAL)
     elif load.kind in _COUNTED:
         usual = (Metric.OPS_PER_S, Metric.DURABLE, Metric.READ)
     else:

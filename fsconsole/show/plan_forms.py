@@ -12,7 +12,7 @@ from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import OptionRefused, PlanBadValue, PlanUnknownKey, UnknownFilesystem
 from fsconsole.model.answers import PowerAnswer
 from fsconsole.model.workload import Workload, WorkloadKind
-from fsconsole.plan import keys
+from fsconsole.plan import keys, kinds
 from fsconsole.plan.draft import PLACE, Draft, checked_workloads
 from fsconsole.plan.planfile import PlanFile, VariantText
 from fsconsole.plan.read import read_variant
@@ -60,8 +60,8 @@ def run_lines(plan: PlanFile, power: PowerAnswer | None = None) -> tuple[Line, .
         Line(
             name,
             name.removeprefix("after."),
-            (Mark.ON if text == "yes" else Mark.OFF) if RUN[name].kind is keys.FLAG else Mark.NONE,
-            "" if RUN[name].kind is keys.FLAG else text,
+            (Mark.ON if text == "yes" else Mark.OFF) if RUN[name].kind is kinds.FLAG else Mark.NONE,
+            "" if RUN[name].kind is kinds.FLAG else text,
             (*found.get(name, ()), RUN[name].help),
         )
         for name, text in run_texts(plan).items()
@@ -84,7 +84,7 @@ def next_run_value(plan: PlanFile, name: str) -> object:
     following = (
         kind.choices[(kind.choices.index(now) + 1) % len(kind.choices)] if now in kind.choices else kind.choices[0]
     )
-    return kind.typed(following) if kind is keys.FLAG else following
+    return kind.typed(following) if kind is kinds.FLAG else following
 
 
 def typed_run_value(name: str, text: str) -> object:

@@ -34,7 +34,7 @@ from fsconsole.text import cells_of, printable, shorten_middle, wrap
 _FIRST_OF_GROUP = {
     "write and read": (
         Metric.WRITE, Metric.DURABLE, Metric.READ, Metric.FILES_PER_S, Metric.OPS_PER_S, Metric.WRITTEN, Metric.WRITE_TIME,
-        Metric.DRAIN, Metric.READ_BYTES, Metric.READ_TIME, Metric.FIRST_DONE, Metric.LAST_DONE,
+        Metric.DRAIN, Metric.READ_BYTES, Metric.READ_TIME, Metric.FIRST_DONE, Metric.LAST_DONE, Metric.REAL, Metric.REAL_DRAINED, Metric.USER, Metric.SYSTEM,
         Metric.STALLS, Metric.PEAK_DIRTY,
     ),
     "latency": (

@@ -86,6 +86,10 @@ class BuiltInLoad:
         except BrokenPipeError:
             self._fail("")
 
+    def stop(self) -> None:
+        """Ask the writers to end between operations."""
+        self.page.request_stop()
+
     def latencies(self) -> tuple[Latencies, ...]:
         """Return how long operations took, over all threads, one item for each kind of them; before kill()."""
         operations = timed_in(self.workload)
@@ -103,7 +107,7 @@ class BuiltInLoad:
         """Wait for the last writer's end and return what they did."""
         report = self._await_end(None)
         # Its namespaces take a while to go (measured: 12 ms); the drain begins meanwhile.
-        died = "" if report.event is Stage.DONE else _ending_in_words(self._running.wait())
+        died = "" if report.event is Stage.DONE else ending_in_words(self._running.wait())
         threads = self.page.read()
         started = [thread for thread in threads if thread.started_ns]
         # A writer that was killed ended when its generator did.
@@ -150,7 +154,7 @@ class BuiltInLoad:
 
     def _fail(self, why: str) -> NoReturn:
         # end() still returns its output.
-        raise GeneratorFailed(why or _ending_in_words(self._running.wait()))
+        raise GeneratorFailed(why or ending_in_words(self._running.wait()))
 
 
 def interpreter_places() -> tuple[str, ...]:
@@ -159,7 +163,8 @@ def interpreter_places() -> tuple[str, ...]:
     return tuple(sorted({realpath(place) for place in places}))
 
 
-def _ending_in_words(command: CommandResult) -> str:
+def ending_in_words(command: CommandResult) -> str:
+    """Return how a program ended, with the last line of its errors: "it ended with exit code 2: No such file"."""
     said = command.err.strip().splitlines()
     code = command.exit_code
     ending = f"signal {-code}" if code < 0 else f"exit code {code}"

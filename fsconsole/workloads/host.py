@@ -34,7 +34,7 @@ from fsconsole.workloads.content import PayloadContent, anonymous_memory, conten
 from fsconsole.workloads.job import GO, HostReport, Job, Stage, job_from_line
 from fsconsole.workloads.ops import STOP, Limits, Means, Operation
 from fsconsole.workloads.stamps import write_acts
-from fsconsole.workloads.tree import DIRECTORY_FLAGS, SourceFiles, namer, subdirectories
+from fsconsole.workloads.tree import DIRECTORY_FLAGS, SourceFiles, make_unused, namer, subdirectories
 
 Pick = tuple[Operation, int, str, int]
 """An operation, and what it is given: an open directory, a name below it, a number."""
@@ -311,7 +311,7 @@ def _open_ground(job: Job) -> tuple[str, Ground]:
         if source is None or not source.files:
             raise Refused("there are no files to work on")
         return "", Ground(job.workload, -1, source_fd, source)
-    directory = _make_unused(job.name, tree_fd)
+    directory = make_unused(job.name, tree_fd)
     own_fd = os.open(directory, DIRECTORY_FLAGS, dir_fd=tree_fd)
     workload = job.workload
     for name in subdirectories(workload.directories, threads=workload.threads, files=workload.files):
@@ -327,19 +327,6 @@ def _with_unfinished(source: SourceFiles, source_fd: int) -> SourceFiles:
             os.stat(name(source.number_after(thread)), dir_fd=source_fd, follow_symlinks=False)
             counts[thread] += 1
     return SourceFiles(source.directory, source.directories, tuple(counts))
-
-
-def _make_unused(name: str, tree_fd: int) -> str:
-    """Make a directory of that name, or of the first of name-2, name-3, ... that isn't there."""
-    candidate, number = name, 1
-    while True:
-        try:
-            os.mkdir(candidate, 0o755, dir_fd=tree_fd)
-        except FileExistsError:
-            number += 1
-            candidate = f"{name}-{number}"
-        else:
-            return candidate
 
 
 def _fork_worker(task: WorkerTask, ready: tuple[int, int], release_writer: int) -> Worker:

@@ -7,12 +7,15 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
+from fsconsole.model.command import CommandResult
 from fsconsole.model.figures import Measurement
 from fsconsole.model.load import MOST_PROCESSES, Latencies, ThreadCounters, ThreadState, merged
 from fsconsole.model.metrics import Metric
 from fsconsole.model.timed import CALLS, SYNCS
 from fsconsole.model.workload import Workload, WorkloadKind
+from fsconsole.system.memfd import CounterPage
 from fsconsole.text import GIB
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -43,6 +46,17 @@ class LoadResult:
     """Directory of the load's new files below the tree; empty if it made none."""
     busiest_s: float = 0.0
     """CPU time of the busiest writer process."""
+    was_stopped: bool = False
+    """True if a program was killed at the engine's request."""
+    counts: tuple[int, ...] = ()
+    """Of a program whose files later loads can use: files by thread."""
+    told: tuple[Measurement, ...] = ()
+    """Figures that a program told itself."""
+
+    @property
+    def files_by_thread(self) -> tuple[int, ...]:
+        """Files that each thread finished."""
+        return tuple(thread.files_done for thread in self.threads) or self.counts
 
     @property
     def moved_bytes(self) -> int:
@@ -57,7 +71,7 @@ class LoadResult:
     @property
     def stopped(self) -> bool:
         """True if at least one writer ended at the engine's request."""
-        return any(thread.state is ThreadState.STOPPED for thread in self.threads)
+        return self.was_stopped or any(thread.state is ThreadState.STOPPED for thread in self.threads)
 
     @property
     def is_failure(self) -> bool:
@@ -65,7 +79,52 @@ class LoadResult:
         early = [thread for thread in self.threads if thread.state not in _ENDED_WELL]
         if not self.is_whole or any(thread.errno not in _FULL for thread in early):
             return True
-        return self.moved_bytes == 0 and len(early) == len(self.threads)
+        return bool(self.threads) and self.moved_bytes == 0 and len(early) == len(self.threads)
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramFigures:
+    """Figures that a program told in its output; counts are the files of each thread, where later loads can use them."""
+
+    written_bytes: int = 0
+    read_bytes: int = 0
+    files_done: int = 0
+    measurements: tuple[Measurement, ...] = ()
+    counts: tuple[int, ...] = ()
+
+
+class Load(Protocol):
+    """A load, from its preparation to its result."""
+
+    workload: Workload
+
+    @property
+    def page(self) -> CounterPage | None:
+        """The counters of its writers; None where nobody counts."""
+
+    def wait_ready(self) -> None:
+        """Wait until nothing but go() is missing. Raises GeneratorFailed."""
+
+    def go(self) -> None:
+        """Start its clock. Raises GeneratorFailed."""
+
+    def stop(self) -> None:
+        """Ask it to end early."""
+
+    def finished(self, timeout_s: float) -> bool:
+        """Wait up to timeout_s for its end; True where it has ended, however."""
+
+    def wait(self) -> LoadResult:
+        """Wait for its end and return the result."""
+
+    def latencies(self) -> tuple[Latencies, ...]:
+        """Return the latencies of its operations, by kind; before kill()."""
+
+    def end(self) -> CommandResult:
+        """Wait until its program is gone, and return the outputs."""
+
+    def kill(self) -> None:
+        """End whatever still runs; a second call does nothing."""
 
 
 def failures_in_words(threads: Sequence[ThreadCounters]) -> str:
@@ -83,7 +142,14 @@ def load_measurements(result: LoadResult) -> tuple[Measurement, ...]:
     """Return the figures at the last writer's end; no rate if no time passed."""
     elapsed_s = result.elapsed_s
     first_done_s = (result.first_ended_ns - result.first_started_ns) / 1e9
-    figures = [Measurement(Metric.FIRST_DONE, first_done_s), Measurement(Metric.LAST_DONE, elapsed_s)]
+    figures = [
+        Measurement(Metric.FIRST_DONE, first_done_s),
+        Measurement(Metric.LAST_DONE, elapsed_s),
+        Measurement(Metric.REAL, elapsed_s),
+        Measurement(Metric.USER, result.user_s),
+        Measurement(Metric.SYSTEM, result.system_s),
+        *result.told,
+    ]
     moved = (
         (result.written_bytes, Metric.WRITTEN, Metric.WRITE_TIME, Metric.WRITE),
         (result.read_bytes, Metric.READ_BYTES, Metric.READ_TIME, Metric.READ),
@@ -94,7 +160,8 @@ def load_measurements(result: LoadResult) -> tuple[Measurement, ...]:
             if elapsed_s > 0:
                 figures.append(Measurement(rate, moved_bytes / elapsed_s))
     if elapsed_s > 0:
-        figures.append(Measurement(Metric.FILES_PER_S, result.files_done / elapsed_s))
+        if result.threads or result.files_done:
+            figures.append(Measurement(Metric.FILES_PER_S, result.files_done / elapsed_s))
         operations = sum(thread.operations for thread in result.threads)
         if operations:
             figures.append(Measurement(Metric.OPS_PER_S, operations / elapsed_s))
@@ -105,6 +172,8 @@ def drain_measurements(result: LoadResult, drain_s: float, drain_done_ns: int) -
     """Return the drain's time and the durable rate; drain_done_ns is CLOCK_MONOTONIC."""
     figures = [Measurement(Metric.DRAIN, drain_s)]
     durable_s = (drain_done_ns - result.first_started_ns) / 1e9
+    if result.first_started_ns:
+        figures.append(Measurement(Metric.REAL_DRAINED, durable_s))
     if result.first_started_ns and durable_s > 0 and result.written_bytes:
         figures.append(Measurement(Metric.DURABLE, result.written_bytes / durable_s))
     return tuple(figures)

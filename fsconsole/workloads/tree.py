@@ -41,6 +41,19 @@ def namer(directories: Directories, *, threads: int) -> Callable[[int], str]:
     return "f%08d".__mod__
 
 
+def make_unused(name: str, tree_fd: int) -> str:
+    """Make a directory of that name, or of the first of name-2, name-3, ... that isn't there, and return its name."""
+    candidate, number = name, 1
+    while True:
+        try:
+            os.mkdir(candidate, 0o755, dir_fd=tree_fd)
+        except FileExistsError:
+            number += 1
+            candidate = f"{name}-{number}"
+        else:
+            return candidate
+
+
 _BATCH = 100_000
 """Entries read at a time, as rm does: a directory of millions must not fill the memory."""
 _WORTH_SORTING = 1000

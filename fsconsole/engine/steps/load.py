@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 
 from fsconsole.engine import disturbances, warnings_load
 from fsconsole.engine.steps import settings
-from fsconsole.engine.steps.life import open_mount
+from fsconsole.engine.steps.life import TREE_NAME, open_mount
 from fsconsole.engine.work import CellWork, ClockAndCpu, Interrupted, LoadWindow, StepFailed, StepResult
 from fsconsole.errors.runs import GeneratorFailed
 from fsconsole.model.events import LatencySeen, Outcome, WarningKind
@@ -27,8 +27,10 @@ from fsconsole.telemetry.others import read_processes
 from fsconsole.telemetry.traffic import TrafficWindow
 from fsconsole.units import format_bytes, format_bytes_exact, format_elapsed
 from fsconsole.workloads import protocol
-from fsconsole.workloads.builtin import BuiltInLoad, prepare_load
-from fsconsole.workloads.tree import SourceFiles, subdirectories
+from fsconsole.workloads.builtin import prepare_load
+from fsconsole.workloads.program import prepare_program
+from fsconsole.workloads.protocol import Load
+from fsconsole.workloads.tree import DIRECTORY_FLAGS, SourceFiles, directory_name, make_unused, subdirectories
 
 
 def source_of(work: CellWork, workload: Workload) -> SourceFiles | None:
@@ -135,13 +137,7 @@ def load(work: CellWork, step: Step) -> StepResult:
         require_inodes(workload, root)
     finally:
         os.close(root)
-    handle = prepare_load(
-        workload,
-        tree=TREE,
-        tree_device=device,
-        hidden=(os.path.dirname(work.run.folder_path),),
-        source=source,
-    )
+    handle = _prepared(work, workload, device, source)
     work.stack.callback(handle.kill)
     try:
         window = _drive(work, handle)
@@ -149,8 +145,7 @@ def load(work: CellWork, step: Step) -> StepResult:
         work.run.sampler.gauges.watch_load(None)
     work.window, result = window, window.result
     if result.directory:
-        counts = tuple(thread.files_done for thread in result.threads)
-        work.made[step.workload] = SourceFiles(result.directory, workload.directories, counts)
+        work.made[step.workload] = SourceFiles(result.directory, workload.directories, result.files_by_thread)
     if work.run.requests.interrupting or result.is_failure or result.stopped:
         _end_generator(work, window)
     if work.run.requests.interrupting:
@@ -165,6 +160,20 @@ def load(work: CellWork, step: Step) -> StepResult:
     # A load without writes has no drain after it: its figures are complete.
     rest = () if workload.changes or result.stopped else _finish(work, window, window.end)
     return StepResult((*protocol.load_measurements(result), *rest), reason=result.failures, outcome=outcome)
+
+
+def _prepared(work: CellWork, workload: Workload, device: int, source: SourceFiles | None) -> Load:
+    """Start the generator of a load up to its barrier. Raises ToolMissing, GeneratorFailed."""
+    hidden = (os.path.dirname(work.run.folder_path),)
+    if workload.is_built_in:
+        return prepare_load(workload, tree=TREE, tree_device=device, hidden=hidden, source=source)
+    with ExitStack() as opened:
+        root = open_mount(work)
+        opened.callback(os.close, root)
+        tree = os.open(TREE_NAME, DIRECTORY_FLAGS, dir_fd=root)
+        opened.callback(os.close, tree)
+        directory = make_unused(directory_name(workload.name), tree)
+    return prepare_program(workload, tree=TREE, device=device, directory=directory, hidden=hidden, source=source)
 
 
 def drain(work: CellWork, _step: Step) -> StepResult:
@@ -217,7 +226,7 @@ def _finish(work: CellWork, window: LoadWindow, end: ClockAndCpu) -> tuple[Measu
     )
 
 
-def _drive(work: CellWork, handle: BuiltInLoad) -> LoadWindow:
+def _drive(work: CellWork, handle: Load) -> LoadWindow:
     try:
         handle.wait_ready()
         work.run.sampler.gauges.watch_load(handle.page)
@@ -232,7 +241,7 @@ def _drive(work: CellWork, handle: BuiltInLoad) -> LoadWindow:
         raise
     while not handle.finished(_POLL_S):
         if work.run.requests.interrupting:
-            handle.page.request_stop()
+            handle.stop()
     result = handle.wait()
     end = clock_and_cpu()
     # What a load that syncs leaves is others'.

@@ -283,7 +283,7 @@ def test_streams_of_ten_seconds_and_one_pilot_for_all_rounds_are_in_the_estimate
     # Each byte is read back; 3 s of reading through the page cache, and 3 for the rest of a cell.
     assert of_rounds[1].elapsed_s == pytest.approx(2 * of_rounds[1].bytes_to_write / rate + 2 * 6)
     # Where no workload writes.
-    ((_, one), _) = streams(raw_cell(RAW + "[[workload]]\nkind = 'fio'\n"), StepKind.RAW_WRITE)
+    ((_, one), _) = streams(raw_cell(RAW + "[[workload]]\nkind = 'bonnie'\n"), StepKind.RAW_WRITE)
     assert one == words_of("write", DEPTHS[:1], GIB, 10)
 
 

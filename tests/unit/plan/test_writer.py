@@ -24,11 +24,12 @@ from fsconsole.model.workload import (
     Workload,
     WorkloadKind,
 )
-from fsconsole.plan import keys
+from fsconsole.plan import kinds
 from fsconsole.plan.draft import plan_to_toml
 from fsconsole.plan.planfile import Checklist, PlanFile, Scale, ScaleKind, VariantText
 from fsconsole.plan.read import list_configs, read_plan
 from fsconsole.plan.requirements import EXAMPLES, columns_of, parse_requirement
+from fsconsole.text import KIB
 from tests.unit.plan.examples import DESIGN, SMALLEST, parse
 from tests.unit.plan.test_arrays import AXES
 
@@ -86,7 +87,7 @@ OWN_SETTINGS = st.lists(SETTINGS, max_size=2, unique_by=lambda pair: pair[0]).ma
 AT_ONCE = {"limit_bytes": 4096, "duration_s": 90.5, "end": End.AT_ONCE}
 LIMITS = st.sampled_from([{}, {"limit_bytes": 10 * 2**30 + 1}, {"duration_s": 0.1}, AT_ONCE])
 SIZES = st.one_of(
-    st.integers(2**20, keys.MAX_FILE_SIZE_BYTES).map(lambda size: (size, 0)),
+    st.integers(2**20, kinds.MAX_FILE_SIZE_BYTES).map(lambda size: (size, 0)),
     st.lists(st.integers(2**20, 2**40), min_size=2, max_size=2, unique=True).map(lambda two: tuple(sorted(two))),
 )
 CONTENTS = st.one_of(
@@ -111,9 +112,32 @@ SYNCS = st.sampled_from(
 
 
 @st.composite
+def programs(draw: st.DrawFn, kind: WorkloadKind) -> Workload:
+    """A load that a program makes."""
+    words = draw(st.lists(st.text(max_size=9), min_size=1, max_size=3)) if kind is WorkloadKind.COMMAND else []
+    return Workload(
+        name=draw(NAMES),
+        kind=kind,
+        threads=1,
+        thread_counts=(1,),
+        files=0,
+        file_size_bytes=0,
+        block_size_bytes=64 * KIB,
+        block_sizes=(64 * KIB,),
+        argv=tuple(words),
+        sources=draw(st.sampled_from([(), ("/srv/a b", "/srv/c")])) if words else (),
+        job="[global]\nrw=randread\n" if kind is WorkloadKind.FIO else "",
+        cold=draw(st.booleans()),
+        settings=draw(OWN_SETTINGS),
+    )
+
+
+@st.composite
 def one_workload(draw: st.DrawFn, kinds: Sequence[WorkloadKind]) -> Workload:
     """A create, or what may follow one."""
     kind = draw(st.sampled_from(kinds))
+    if kind not in BUILT_IN:
+        return draw(programs(kind))
     is_create, is_mix = kind is WorkloadKind.CREATE, kind is WorkloadKind.MIX
     (smallest, largest), counts, blocks = draw(SIZES), draw(THREADS), draw(BLOCKS)
     ends = draw(LIMITS) if is_create or kind in MOVING else {}
@@ -167,12 +191,12 @@ PLANS = st.builds(
     workloads=workloads(),
     checklists=st.lists(CHECKLISTS, max_size=2).map(tuple),
     variants=st.lists(VARIANTS, min_size=1, max_size=2).map(tuple),
-    repeats=st.integers(1, keys.MAX_REPEATS),
+    repeats=st.integers(1, kinds.MAX_REPEATS),
     primary=st.sampled_from([None, *Metric]),
     same=st.integers(1, 1000).map(lambda tenths: tenths / 10 / 100),
     control=st.booleans(),
     order=st.sampled_from(Order),
-    seed=st.integers(0, keys.MAX_SEED),
+    seed=st.integers(0, kinds.MAX_SEED),
     scale=SCALES,
     equalise=st.sampled_from(Equalise),
     raw=st.booleans(),

@@ -17,7 +17,7 @@ from fsconsole.model.wire import from_plain
 from fsconsole.model.workload import WorkloadKind
 from fsconsole.plan import draft as drafts
 from fsconsole.plan.draft import Draft, new_draft
-from fsconsole.plan.keys import WORKLOAD, toml_of
+from fsconsole.plan.keys import workload_toml
 from fsconsole.plan.outcome import Outcome, ThisMachine, this_machine, work_out
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.show import plan as view
@@ -167,7 +167,7 @@ def test_rows_say_whether_they_run_are_left_out_or_were_unticked() -> None:
 
 @given(workloads())
 def test_a_form_gives_back_the_workload_that_it_was_filled_with(loads) -> None:
-    tables = [toml_of(load, WORKLOAD) for load in loads]
+    tables = [workload_toml(load) for load in loads]
     for number, load in enumerate(loads):
         texts = {field.key: field.text for field in plan_forms.form_fields(tables[number])}
         if any("," in name or name != name.strip() for name in (load.name, load.of)):
@@ -178,7 +178,7 @@ def test_a_form_gives_back_the_workload_that_it_was_filled_with(loads) -> None:
 
 def test_a_form_has_the_keys_of_its_kind_and_others_only_where_they_are_not_as_by_default() -> None:
     (read,) = drafts.checked_workloads([*drafts.workload_tables(new_draft()), {"kind": "read"}])[1:]
-    table = toml_of(read, WORKLOAD)
+    table = workload_toml(read)
     foreign = {"data", "directories", "fsync", "sync_call", "weights"}
     assert not foreign & {field.key for field in plan_forms.form_fields(table)}
     assert "fsync" in {field.key for field in plan_forms.form_fields(table | {"fsync": 4})}

@@ -43,17 +43,21 @@ def figures(measurements: tuple[Measurement, ...]) -> dict[Metric, float]:
 
 def test_figures_of_a_load_count_to_its_last_writer_and_durable_ones_to_the_end_of_its_drain() -> None:
     times = {Metric.FIRST_DONE: 4.0, Metric.LAST_DONE: 8.0, Metric.FILES_PER_S: 16.0}
+    times |= {Metric.REAL: 8.0, Metric.USER: 1.0, Metric.SYSTEM: 3.0}
     wrote = {Metric.WRITTEN: 8 * GIB, Metric.WRITE_TIME: 8.0, Metric.WRITE: GIB}
     assert figures(protocol.load_measurements(result())) == wrote | times
     drained = figures(protocol.drain_measurements(result(), 7.5, 26 * S))
-    assert drained == {Metric.DRAIN: 7.5, Metric.DURABLE: GIB / 2}
+    assert drained == {Metric.DRAIN: 7.5, Metric.REAL_DRAINED: 16.0, Metric.DURABLE: GIB / 2}
     # As FFSB prints it.
     used = {Metric.CPU_GENERATOR: 25.0, Metric.GENERATOR_PER_GIB: 0.5}
     assert figures(protocol.generator_measurements(result(), 26 * S)) == used
     only_read = replace(result(), written_bytes=0, read_bytes=4 * GIB)
     read = {Metric.READ_BYTES: 4 * GIB, Metric.READ_TIME: 8.0, Metric.READ: GIB / 2}
     assert figures(protocol.load_measurements(only_read)) == read | times
-    assert figures(protocol.drain_measurements(only_read, 7.5, 26 * S)) == {Metric.DRAIN: 7.5}
+    assert figures(protocol.drain_measurements(only_read, 7.5, 26 * S)) == {
+        Metric.DRAIN: 7.5,
+        Metric.REAL_DRAINED: 16.0,
+    }
     counted = [replace(thread(load.ThreadState.DONE), operations=number) for number in (10, 30)]
     assert figures(protocol.load_measurements(result(*counted)))[Metric.OPS_PER_S] == 5
     # What took no time has no rates.

@@ -1,0 +1,101 @@
+"""The process that starts the programs of a load inside the cage, and takes their times.
+
+Started as ``python -I -m fsconsole.workloads.launcher``, confined to its tree. Standard input carries the job and then
+GO, a line each; standard output one JSON object a line: READY, then DONE, or REFUSED with a reason. Clock and CPU times
+are those of the programs alone, as time(1) prints them: the cage and this process are ready before.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+
+from fsconsole.errors import FsconsoleError
+from fsconsole.model.command import Command
+from fsconsole.model.wire import Mismatch, Wire, decode_whole, encode
+from fsconsole.system.run import RealExecutor
+from fsconsole.workloads.job import GO, Stage
+from fsconsole.workloads.tree import DIRECTORY_FLAGS
+
+
+class ProgramJob(Wire, frozen=True):
+    """Programs to run one after another in a directory, up to the first that fails.
+
+    directory is an absolute path, on the filesystem with the st_dev given. The outputs of all programs go to the
+    inherited descriptors out and err.
+    """
+
+    directory: str
+    device: int
+    argvs: tuple[tuple[str, ...], ...]
+    out: int
+    err: int
+
+
+class ProgramReport(Wire, frozen=True, omit_defaults=True):
+    """One line from the launcher; times are CLOCK_MONOTONIC, CPU times and memory those of the programs."""
+
+    event: Stage
+    why: str = ""
+    started_ns: int = 0
+    ended_ns: int = 0
+    exit_code: int = 0
+    """Of the program that failed, else 0; negative for a signal."""
+    user_s: float = 0.0
+    system_s: float = 0.0
+    max_rss_bytes: int = 0
+
+
+def main() -> int:
+    """Run one job; exit code 0 unless the programs could not start."""
+    try:
+        _run_job(decode_whole(ProgramJob, sys.stdin.readline()))
+    except (Mismatch, FsconsoleError, OSError) as error:
+        _tell(ProgramReport(Stage.REFUSED, str(error)))
+        return 1
+    return 0
+
+
+def _run_job(job: ProgramJob) -> None:
+    directory_fd = os.open(job.directory, DIRECTORY_FLAGS)
+    if os.fstat(directory_fd).st_dev != job.device:
+        raise OSError(f"{job.directory} is not on the filesystem that was mounted for it")
+    os.fchdir(directory_fd)
+    os.close(directory_fd)
+    executor, environment = RealExecutor(), (("HOME", job.directory), ("TMPDIR", "/tmp"))  # noqa: S108 (the cage's own)
+    _tell(ProgramReport(Stage.READY))
+    if sys.stdin.readline().strip() != GO:
+        return
+    user_s, system_s, max_rss_bytes, exit_code = 0.0, 0.0, 0, 0
+    started_ns = time.monotonic_ns()
+    for argv in job.argvs:
+        result = executor.run(Command(argv, environment=environment))
+        user_s, system_s = user_s + result.usage.user_s, system_s + result.usage.system_s
+        max_rss_bytes, exit_code = max(max_rss_bytes, result.usage.max_rss_bytes), result.exit_code
+        for fd, output in ((job.out, result.stdout), (job.err, result.stderr)):
+            _write(fd, output)
+        if exit_code:
+            break
+    ended_ns = time.monotonic_ns()
+    # Whatever a program left running in the cage would go on writing through the drain.
+    with suppress(ProcessLookupError):
+        os.kill(-1, signal.SIGKILL)
+    _tell(ProgramReport(Stage.DONE, "", started_ns, ended_ns, exit_code, user_s, system_s, max_rss_bytes))
+
+
+def _write(fd: int, output: bytes) -> None:
+    rest = memoryview(output)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
+
+
+def _tell(report: ProgramReport) -> None:
+    sys.stdout.write(encode(report) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,224 @@
+"""The engine's side of loads that programs make: starts them confined, and reads their times and outputs."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from os.path import realpath
+from typing import NoReturn
+
+from fsconsole.errors.runs import GeneratorFailed
+from fsconsole.model.command import CommandResult, ResourceUsage
+from fsconsole.model.load import Latencies
+from fsconsole.model.wire import Mismatch, decode, encode
+from fsconsole.model.workload import Generator, Workload, WorkloadKind
+from fsconsole.system.run import OUTPUT_LIMIT_BYTES, RunningCommand, find_program, spawn
+from fsconsole.text import decode as decode_text
+from fsconsole.workloads import command
+from fsconsole.workloads.builtin import ending_in_words, interpreter_places
+from fsconsole.workloads.cage import caged
+from fsconsole.workloads.job import GO, Stage
+from fsconsole.workloads.launcher import ProgramJob, ProgramReport
+from fsconsole.workloads.protocol import LoadResult, ProgramFigures
+from fsconsole.workloads.tree import SourceFiles
+
+_LAUNCHER = (sys.executable, "-I", "-m", "fsconsole.workloads.launcher")
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program that makes loads: its command lines, and the figures in its output.
+
+    argvs takes a load, the absolute path of its new directory, and the files that it uses. figures takes a load and the
+    whole of both outputs; it raises GeneratorFailed for output of another form.
+    """
+
+    argvs: Callable[[Workload, str, SourceFiles | None], tuple[tuple[str, ...], ...]]
+    figures: Callable[[Workload, str, str], ProgramFigures]
+
+
+PROGRAMS_OF: Mapping[WorkloadKind | Generator, Program] = {
+    WorkloadKind.COMMAND: Program(command.argvs, command.figures),
+}
+"""Of each kind and generator in model.workload.PROGRAMS."""
+
+
+def program_of(workload: Workload) -> Program | None:
+    """Return the program that makes a load; None for one of the built-in generator, and for what this version can't run."""
+    if workload.kind in PROGRAMS_OF:
+        return PROGRAMS_OF[workload.kind]
+    return PROGRAMS_OF.get(workload.generator)
+
+
+def prepare_program(  # noqa: PLR0913 (each is a fact of its own)
+    workload: Workload,
+    *,
+    tree: str,
+    device: int,
+    directory: str,
+    hidden: Sequence[str],
+    source: SourceFiles | None = None,
+) -> ProgramLoad:
+    """Start the launcher, confined to tree, and send it its job.
+
+    directory is the name of the load's own directory below tree, which is there already; device is its st_dev.
+    Raises ToolMissing.
+    """
+    program = program_of(workload)
+    if program is None:
+        raise GeneratorFailed(f"no program makes loads of kind {workload.kind.value}")
+    path = os.path.join(tree, directory)
+    argvs = program.argvs(workload, path, source)
+    for name in dict.fromkeys(("bwrap", *(argv[0] for argv in argvs))):
+        find_program(name)
+    outputs = tuple(os.memfd_create(f"fsconsole-{name}", os.MFD_CLOEXEC) for name in ("out", "err"))
+    readable = (*interpreter_places(), *workload.sources)
+    try:
+        with caged(
+            _LAUNCHER, tree=tree, readable=readable, hidden=[realpath(path) for path in hidden], fds=outputs
+        ) as confined:
+            running = spawn(confined)
+    except BaseException:
+        for fd in outputs:
+            os.close(fd)
+        raise
+    # wait_ready() reports a launcher that has exited.
+    with suppress(BrokenPipeError):
+        running.send(encode(ProgramJob(path, device, argvs, *outputs)))
+    return ProgramLoad(running, workload, program, directory, argvs[0], outputs)
+
+
+class ProgramLoad:
+    """A load that programs make, from their start to their result."""
+
+    page = None
+    """It has no counters: nobody counts its bytes while it runs."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 (each is a fact of its own)
+        self,
+        running: RunningCommand,
+        workload: Workload,
+        program: Program,
+        directory: str,
+        argv: tuple[str, ...],
+        outputs: tuple[int, ...],
+    ) -> None:
+        self.workload = workload
+        self._running = running
+        self._program = program
+        self._directory = directory
+        self._argv = argv
+        self._outputs = outputs
+        self._last_report: ProgramReport | None = None
+        self._is_stopped = False
+        self._released_ns = self._ended_ns = 0
+        self._ended: CommandResult | None = None
+
+    def wait_ready(self) -> None:
+        """Wait until the launcher is ready. Raises GeneratorFailed."""
+        report = self._next_report(None)
+        if report.event is not Stage.READY:
+            self._fail(report.why)
+
+    def go(self) -> None:
+        """Start the first program. Raises GeneratorFailed."""
+        self._released_ns = time.monotonic_ns()
+        try:
+            self._running.send(GO)
+        except BrokenPipeError:
+            self._fail("")
+
+    def stop(self) -> None:
+        """Kill the programs."""
+        self._is_stopped = True
+        self._running.kill()
+
+    def latencies(self) -> tuple[Latencies, ...]:
+        """Return none: a program's own percentiles are among its figures."""
+        return ()
+
+    def finished(self, timeout_s: float) -> bool:
+        """Wait up to timeout_s for the end of the last program; True where it has ended, however."""
+        try:
+            self._await_end(timeout_s)
+        except TimeoutError:
+            return False
+        return True
+
+    def wait(self) -> LoadResult:
+        """Wait for the end of the last program and return what they did."""
+        report = self._await_end(None)
+        is_done, figures, why = report.event is Stage.DONE, ProgramFigures(), report.why
+        if not is_done:
+            why = why or ending_in_words(self._running.wait())
+        elif report.exit_code:
+            why = ending_in_words(self._result_of(report))
+        else:
+            try:
+                figures = self._program.figures(self.workload, *map(self._output, self._outputs))
+            except GeneratorFailed as error:
+                why = error.why
+        return LoadResult(
+            threads=(),
+            written_bytes=figures.written_bytes,
+            files_done=figures.files_done,
+            first_started_ns=report.started_ns or self._released_ns,
+            first_ended_ns=report.ended_ns or self._ended_ns,
+            last_ended_ns=report.ended_ns or self._ended_ns,
+            user_s=report.user_s,
+            system_s=report.system_s,
+            is_whole=not why,
+            failures=why,
+            read_bytes=figures.read_bytes,
+            directory=self._directory,
+            was_stopped=self._is_stopped,
+            counts=figures.counts,
+            told=figures.measurements,
+        )
+
+    def end(self) -> CommandResult:
+        """Wait until the launcher is gone, and return the programs' outputs as those of the first command line."""
+        if self._ended is None:
+            launcher = self._running.wait()
+            report = self._last_report or ProgramReport(Stage.DIED)
+            result = self._result_of(report)
+            code = report.exit_code if report.event is Stage.DONE else launcher.exit_code
+            self._ended = CommandResult(result.argv, code, result.stdout, result.stderr + launcher.stderr, result.usage)
+        return self._ended
+
+    def kill(self) -> None:
+        """End whatever still runs; a second call does nothing."""
+        self._running.kill()
+        self.end()
+        for fd in self._outputs:
+            os.close(fd)
+        self._outputs = ()
+
+    def _result_of(self, report: ProgramReport) -> CommandResult:
+        out, err = (os.pread(fd, OUTPUT_LIMIT_BYTES, 0) for fd in self._outputs)
+        elapsed_s = (report.ended_ns - report.started_ns) / 1e9
+        usage = ResourceUsage(elapsed_s, report.user_s, report.system_s, report.max_rss_bytes)
+        return CommandResult(self._argv, report.exit_code, out, err, usage)
+
+    def _output(self, fd: int) -> str:
+        return decode_text(os.pread(fd, OUTPUT_LIMIT_BYTES, 0))
+
+    def _await_end(self, timeout_s: float | None) -> ProgramReport:
+        if self._last_report is None:
+            self._last_report = self._next_report(timeout_s)
+            self._ended_ns = time.monotonic_ns()
+        return self._last_report
+
+    def _next_report(self, timeout_s: float | None) -> ProgramReport:
+        """Return the launcher's next report, DIED where it has ended without one."""
+        try:
+            return decode(ProgramReport, self._running.receive(timeout_s))
+        except (EOFError, Mismatch):
+            return ProgramReport(Stage.DIED)
+
+    def _fail(self, why: str) -> NoReturn:
+        raise GeneratorFailed(why or ending_in_words(self._running.wait()))
