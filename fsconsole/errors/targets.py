@@ -69,6 +69,16 @@ class PlanBadValue(FsconsoleError, exit_code=ExitCode.PLAN_BAD_VALUE):
     advice = "Wanted: {wanted}."
 
 
+class FioJobRefused(FsconsoleError, exit_code=ExitCode.PLAN_BAD_VALUE):
+    path: str
+    line: int
+    key: str
+    why: str
+    wanted: str
+    sentence = "{path}:{line}: {key}: {why}."
+    advice = "{wanted}"
+
+
 class PlanKeyMissing(PlanBadValue):
     value: str = "(missing)"
     why: str = "required key is missing"

@@ -1,0 +1,195 @@
+"""Job files of fio: their syntax, and the allow-list of what a job may ask for.
+
+fio never reads the operator's file. What was read and allowed here is given to it as command line words, so a key that
+this reader overlooks can't reach fio. The syntax is that of fio's own reader (init.c, __parse_jobs_ini; parse.c;
+options.c, fio_options_parse); how numbers are written is left to fio.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from fsconsole.errors.targets import FioJobRefused
+from fsconsole.workloads import fio_keys as keys
+
+MAX_JOB_CHARACTERS = 256 * 1024
+_MAX_LINE_BYTES = 4000
+"""fio reads lines in pieces of OPT_LEN_MAX (4096): what comes after would be a line of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class FioOption:
+    """One key of a section, by its name in fio's table; value is None where the key stands alone."""
+
+    line: int
+    name: str
+    value: str | None
+
+    @property
+    def word(self) -> str:
+        """The option on a command line."""
+        return f"--{self.name}" if self.value is None else f"--{self.name}={self.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class FioSection:
+    """A job, or defaults for the jobs after it."""
+
+    line: int
+    name: str
+    options: tuple[FioOption, ...] = ()
+
+    @property
+    def is_global(self) -> bool:
+        """Whether it holds defaults; fio goes by the first letters."""
+        return self.name.startswith("global")
+
+    def value(self, name: str) -> str | None:
+        """Return the value that counts, the last; None where the key is not there; "1" where it stands alone."""
+        values = [option.value for option in self.options if option.name == name]
+        return (values[-1] or "1") if values else None
+
+
+_Refusal = tuple[str, str]
+"""Why, and what to do instead."""
+
+
+def read_fio_job(text: str, path: str) -> tuple[FioSection, ...]:
+    """Return the sections of a job file that asks for nothing but load below its own directory.
+
+    path is for errors. Raises FioJobRefused with the line for anything else.
+    """
+    if len(text) > MAX_JOB_CHARACTERS:
+        raise FioJobRefused(path, 1, "job", "the file is too long", f"At most {MAX_JOB_CHARACTERS} characters.")
+    sections: list[FioSection] = []
+    for number, line in _lines(text, path):
+        if line.startswith("["):
+            sections.append(FioSection(number, _section_name(path, number, line)))
+        elif not sections:
+            raise FioJobRefused(
+                path, number, line[:40], "it stands before the first [section]", "Put [global] above it."
+            )
+        else:
+            last = sections[-1]
+            sections[-1] = replace(last, options=(*last.options, _option(path, number, line)))
+    if all(section.is_global for section in sections):
+        raise FioJobRefused(path, 1, "job", "there is no job in it", "At least one [section] beside [global].")
+    return tuple(sections)
+
+
+def job_words(sections: tuple[FioSection, ...]) -> tuple[str, ...]:
+    """Return the sections as words of fio's command line, in the order in which fio takes the keys of a file."""
+    return tuple(word for section in sections for word in _words(section))
+
+
+def _words(section: FioSection) -> Iterator[str]:
+    yield f"--name={'global' if section.is_global else section.name}"
+    # The name of a job is that of its section: on a command line another one would start another job.
+    yield from (option.word for option in sorted(section.options, key=_rank) if option.name != "name")
+
+
+def _rank(option: FioOption) -> int:
+    if option.name in keys.OF_ENGINES:
+        return 3
+    return 0 if option.name in keys.FIRST else 2 if option.name in keys.LATE else 1
+
+
+def _lines(text: str, path: str) -> Iterator[tuple[int, str]]:
+    """Yield what counts of each line: from a semicolon or a hash on it is a comment, wherever that stands."""
+    for number, raw in enumerate(text.split("\n"), start=1):
+        if len(raw.encode(errors="replace")) > _MAX_LINE_BYTES:
+            raise FioJobRefused(path, number, raw[:40], "the line is too long", f"At most {_MAX_LINE_BYTES} bytes.")
+        line = re.split("[;#]", raw, maxsplit=1)[0].strip(" \t\r\v\f")
+        if not line.isprintable():
+            raise FioJobRefused(path, number, line[:40], "it has a control character", "Plain text.")
+        if line:
+            yield number, line
+
+
+_JOB_NAME = re.compile(r"[^\s./\\'\"`$:\[\]-][^/\\'\"`$:\[\]]{0,99}")
+
+
+def _section_name(path: str, number: int, line: str) -> str:
+    name = line[1:-1]
+    if not line.endswith("]") or not _JOB_NAME.fullmatch(name):
+        why = "a job's files have its name: it can't have slashes, colons, quotes or brackets, or begin with a dot or dash"
+        raise FioJobRefused(path, number, line[:60], why, "A name such as [random-read].")
+    return name
+
+
+def _option(path: str, number: int, line: str) -> FioOption:
+    key, equals, value = (part.strip() for part in line.partition("="))
+    if line.startswith("include"):
+        raise FioJobRefused(path, number, "include", "another file would be read when fio starts", keys.INCLUDE)
+    name = keys.ALIASES.get(key, key)
+    option = FioOption(number, name, value if equals else None)
+    if name in keys.REFUSED:
+        raise FioJobRefused(path, number, key, *keys.REFUSED[name])
+    if name not in keys.ALLOWED:
+        wanted = f"Did you mean {_nearest(key, sorted(keys.ALLOWED | keys.ALIASES.keys()))}?"
+        raise FioJobRefused(path, number, key[:60], "not a key that a job may have here", wanted)
+    for why, wanted in _wrong(option):
+        raise FioJobRefused(path, number, line[:80], why, wanted)
+    return option
+
+
+def _nearest(word: str, known: Sequence[str]) -> str:
+    return ", ".join(difflib.get_close_matches(word[:60], known, n=6, cutoff=0.5) or known[:12])
+
+
+def _wrong(option: FioOption) -> Iterator[_Refusal]:
+    """Yield what is wrong with the value of an allowed key."""
+    name, value = option.name, option.value
+    if value is None:
+        if name not in keys.ALONE:
+            yield "it has no value", f"{name}=VALUE"
+        return
+    if not value:
+        yield "it has no value", f"{name}=VALUE"
+    if "${" in value:
+        yield "the plan would not say what runs", "Write the value of the variable itself."
+    elif "$" in value and name != "filename_format":
+        yield "its value depends on the machine", "Write the number itself."
+    if name != "description" and any(sign in value for sign in "'`"):
+        yield "a quoted value can name a file to be read", "A value without these quotes."
+    yield from _wrong_path(name, value)
+    yield from _wrong_choice(name, value.partition(":")[0], value)
+
+
+def _wrong_path(name: str, value: str) -> Iterator[_Refusal]:
+    if name not in ("filename", "directory", "filename_format"):
+        return
+    inside = "A name below the load's own directory, such as data/file1."
+    if name == "directory":
+        inside = "Leave it out: fio starts in the load's own directory."
+    for path in re.split(r"(?<!\\):", value):
+        if path.startswith("/"):
+            yield "it lies outside the load's own directory", inside
+        if ".." in path.split("/"):
+            yield "it leads out of the load's own directory", inside
+        if path in ("", "-", "."):
+            yield "it names no file", inside
+
+
+def _wrong_choice(name: str, word: str, value: str) -> Iterator[_Refusal]:
+    """Yield why a value is refused of the few keys whose values matter; word ends at a colon."""
+    if name == "ioengine" and value not in keys.ENGINES:
+        if value.startswith("io_uring"):
+            yield keys.NO_URING, "ioengine=libaio"
+        elif word == "external":
+            yield "it loads a library into fio", f"one of {', '.join(keys.ENGINES)}"
+        else:
+            yield (
+                "this engine is not allowed: it reaches beyond files",
+                f"one of {_nearest(value, keys.ENGINES)}",
+            )
+    if name == "rw" and word not in keys.DIRECTIONS:
+        why = keys.DEVICE if "trim" in word else "not a kind of I/O"
+        yield why, f"one of {', '.join(keys.DIRECTIONS)}"
+    if name == "mem" and value not in keys.MEMORY:
+        yield "its memory would be a file or a device", f"one of {', '.join(keys.MEMORY)}"
+    if name == "zonemode" and value not in keys.ZONES:
+        yield "it is for zoned devices, and a job works on files", f"one of {', '.join(keys.ZONES)}"

@@ -1,0 +1,110 @@
+"""fio's JSON as four versions printed it on one machine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsconsole.errors.runs import GeneratorFailed
+from fsconsole.model.metrics import Metric
+from fsconsole.text import KIB
+from fsconsole.workloads.fio import measurements, parse
+
+DATA = Path(__file__).parents[2] / "data" / "fio"
+VERSIONS = ("2.16", "3.1", "3.33", "3.42")
+
+
+def recorded(name: str) -> str:
+    return (DATA / f"{name}.json").read_text()
+
+
+def figures(text: str) -> dict[Metric, float]:
+    return {one.metric: one.value for one in measurements(parse(text))}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_job_that_reads_and_writes_has_both_directions_in_every_version(version: str) -> None:
+    # 512 KiB in blocks of 4 KiB, each of them read or written.
+    found = figures(recorded(f"{version}-mix"))
+    assert found[Metric.READ_BYTES] + found[Metric.WRITTEN] == 512 * KIB
+    assert found[Metric("read_count")] + found[Metric("write_count")] == 128
+    for side in ("read", "write"):
+        ms = [found[Metric(f"{side}_{which}")] for which in ("p50", "p99")]
+        # Percentiles are those of buckets, each about 1 % wide.
+        assert 0 < ms[0] <= ms[1] <= found[Metric(f"{side}_max")] * 1.02
+        assert found[Metric(side)] == pytest.approx(4 * KIB * found[Metric(f"{side}_ops_per_s")])
+    assert 0.0001 < found[Metric("write_mean")] < 1, "a write into the page cache takes microseconds"
+    assert (Metric.FSYNC_P99 in found) == (version not in ("2.16", "3.1")), "older versions don't tell of syncs"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_several_jobs_are_added_up(version: str) -> None:
+    # Two jobs that write 256 KiB each in blocks of 16 KiB, then one that reads as much.
+    found = figures(recorded(f"{version}-jobs"))
+    assert (found[Metric.WRITTEN], found[Metric.READ_BYTES]) == (512 * KIB, 256 * KIB)
+    assert (found[Metric("write_count")], found[Metric("read_count")]) == (32, 16)
+    assert Metric("write_p99") not in found, "percentiles of two jobs can't be made into those of both"
+    assert Metric("read_p99") in found
+
+
+def test_percentiles_of_several_jobs_are_those_of_their_calls_where_buckets_tell() -> None:
+    document = json.loads(recorded("3.33-mix"))
+    (job,) = document["jobs"]
+    once = figures(json.dumps(document, indent=1))
+    document["jobs"] = [job, job]
+    twice = figures(json.dumps(document, indent=1))
+    assert twice[Metric("read_p99")] == once[Metric("read_p99")]
+    assert twice[Metric.FSYNC_P50] == once[Metric.FSYNC_P50]
+    assert twice[Metric("read_count")] == 2 * once[Metric("read_count")]
+    assert twice[Metric.READ] == 2 * once[Metric.READ], "of one group: they ran at once"
+
+
+def test_a_load_of_one_direction_has_the_latency_columns_of_every_load() -> None:
+    found = figures(recorded("3.33-full"))
+    assert found[Metric.WRITTEN] == 256 * KIB
+    assert found[Metric.LATENCY_P95] == pytest.approx(0.024192)
+    assert found[Metric.OVER_2_S] == found[Metric.OVER_10_S] == 0
+
+
+def test_a_jobs_error_is_told_in_words_and_a_full_filesystem_apart() -> None:
+    full = parse(recorded("3.33-full"))
+    assert (full.failures, full.is_full) == ("job full: No space left on device", True)
+    failed = parse(recorded("3.33-full").replace('"error" : 28', '"error" : 5'))
+    assert (failed.failures, failed.is_full) == ("job full: Input/output error", False)
+
+
+def test_notes_around_the_json_do_no_harm() -> None:
+    text = recorded("3.33-mix")
+    assert parse(f"fio: this platform {{does}} not\n{text}\nnote: done\n") == parse(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "fio: failed parsing bs=x\n", "{\n}\n", '{\n"jobs": []\n}\n', '{\n"jobs": [1]\n}\n']
+)
+def test_what_is_no_report_is_a_failure_of_the_generator(text: str) -> None:
+    with pytest.raises(GeneratorFailed):
+        parse(text)
+
+
+def test_fios_last_words_are_told_where_it_printed_no_report() -> None:
+    with pytest.raises(GeneratorFailed, match="Bad option <x=1>"):
+        parse("fio: Bad option <x=1>\n")
+
+
+_MIXED: Any = json.loads(recorded("3.33-mix"))["jobs"][0]
+_VALUES = st.one_of(st.integers(), st.floats(), st.text(max_size=3), st.none(), st.just({}), st.just({"1.0": -1}))
+
+
+@given(st.sampled_from(sorted(_MIXED)), st.sampled_from(sorted(_MIXED["read"])), _VALUES)
+def test_a_damaged_report_is_a_failure_or_has_figures(outer: str, inner: str, value: object) -> None:
+    job = {**_MIXED, "read": {**_MIXED["read"], inner: value}} if outer == "read" else {**_MIXED, outer: value}
+    try:
+        found = measurements(parse(json.dumps({"jobs": [job]}, indent=1)))
+    except GeneratorFailed:
+        return
+    assert all(one.value == one.value for one in found)

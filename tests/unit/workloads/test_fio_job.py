@@ -1,0 +1,162 @@
+"""The reader of fio's job files: what passes, what is refused and with which line, and that fio reads the same."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsconsole.errors.targets import FioJobRefused
+from fsconsole.workloads import fio_keys
+from fsconsole.workloads.fio_job import job_words, read_fio_job
+
+JOB = """\
+; a comment before all
+# another
+[global]
+bs = 4k      ; sizes as fio writes them
+blocksize_unaligned
+	rw=randwrite:8
+size=(4*256k)
+
+[two words]
+  filename=data/a:b\\:c
+kb_base=1000
+ioengine=libaio
+iodepth=4
+userspace_reap
+wait_for_previous
+[again]
+numjobs=2
+bs=8k
+bs=16k # the last one counts
+"""
+
+
+def test_sections_comments_aliases_and_order_are_read_as_fio_reads_them() -> None:
+    assert job_words(read_fio_job(JOB, "job.fio")) == (
+        "--name=global", "--bs=4k", "--bs_unaligned", "--rw=randwrite:8", "--size=(4*256k)",
+        "--name=two words", "--kb_base=1000", "--ioengine=libaio", "--iodepth=4", "--stonewall", "--filename=data/a:b\\:c",
+        "--userspace_reap",
+        "--name=again", "--numjobs=2", "--bs=8k", "--bs=16k",
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+def test_fio_itself_makes_the_same_command_line_of_a_job_file(tmp_path: Path) -> None:
+    job = (
+        JOB.replace("[two words]", "[two]")
+        .replace("\nuserspace_reap", "")
+        .replace("  filename=data/a:b\\:c", "filename=data/a:b")
+    )
+    (tmp_path / "job.fio").write_text(job)
+    said = subprocess.run(["fio", "--showcmd", "job.fio"], cwd=tmp_path, check=False, capture_output=True, text=True)
+    ours = [word for word in job_words(read_fio_job(job, "job.fio")) if word != "--name=global"]
+    assert shlex.split(said.stdout, posix=False)[1:] == ours
+
+
+REFUSED = {
+    "include other.fio": "another file",
+    "include_me=1": "another file",
+    "filename=/dev/sda": "outside",
+    "filename=here:/etc/passwd": "outside",
+    "filename=a/../../b": "leads out",
+    "filename=-": "no file",
+    "filename=:/etc/passwd": "no file",
+    "directory=/tmp": "outside",
+    "directory=..": "leads out",
+    "filename_format=/tmp/$jobname": "outside",
+    "opendir=.": "whatever files",
+    "ioengine=external:/tmp/engine.so": "loads a library",
+    "ioengine=./engine.so": "not allowed",
+    "ioengine=exec": "not allowed",
+    "ioengine=rados": "not allowed",
+    "ioengine=io_uring": "forbids io_uring",
+    "ioengine=io_uring_cmd": "forbids io_uring",
+    "exec_prerun=reboot": "runs a command",
+    "exec_postrun=reboot": "runs a command",
+    "write_bw_log=/etc/x": "log file",
+    "write_lat_log": "log file",
+    "write_iolog=x": "log file",
+    "read_iolog=x": "replays",
+    "mem=mmaphuge:/dev/sda": "file or a device",
+    "iomem=mmapshared:/etc/x": "file or a device",
+    "buffer_pattern='/etc/shadow'": "name a file",
+    "size=$mb_memory": "depends on the machine",
+    "filename=${HOME}/x": "would not say",
+    "cgroup=x": "cgroups",
+    "uid=0": "right",
+    "rw=randtrim": "for devices",
+    "rw=wirte": "not a kind of I/O",
+    "zonemode=zbd": "zoned",
+    "ioscheduler=none": "setting of the device",
+    "profile=tiobench": "job file of its own",
+    "iodeph=4": "not a key",
+    "size": "no value",
+    "size=": "no value",
+    "name\x00=x": "control",
+    "[/dev/sda]": "slashes",
+    "[..]": "dot",
+    "[-]": "dash",
+    "[open": "name",
+    "x" * 5000: "too long",
+}
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_what_reaches_beyond_the_load_is_refused_with_its_line(line: str) -> None:
+    with pytest.raises(FioJobRefused, match=REFUSED[line]) as caught:
+        read_fio_job(f"[job]\nrw=write\n{line}\n", "dir/job.fio")
+    assert str(caught.value).startswith("dir/job.fio:3: ")
+    assert caught.value.hint
+
+
+def test_a_misspelt_key_is_answered_with_the_nearest_ones() -> None:
+    with pytest.raises(FioJobRefused) as caught:
+        read_fio_job("[job]\niodeph=4\n", "job.fio")
+    assert "iodepth" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "text", ["", "# nothing\n", "[global]\nrw=read\n", "[globally]\nrw=read\n", "rw=read\n[job]\n"]
+)
+def test_a_file_without_a_job_is_refused(text: str) -> None:
+    with pytest.raises(FioJobRefused):
+        read_fio_job(text, "job.fio")
+
+
+def test_no_key_is_both_allowed_and_refused() -> None:
+    assert not fio_keys.ALLOWED & fio_keys.REFUSED.keys()
+    assert set(fio_keys.ALIASES.values()) <= fio_keys.ALLOWED
+    assert not fio_keys.ALIASES.keys() & fio_keys.ALLOWED
+
+
+_LINES = st.one_of(
+    st.text(max_size=30),
+    st.sampled_from(["[job]", "[global]", "rw=read", "include x", "exec_prerun=x", "filename="]),
+    st.builds("{}={}".format, st.sampled_from([*fio_keys.ALLOWED, *fio_keys.REFUSED]), st.text(max_size=20)),
+    st.builds("filename={}".format, st.text(":/.\\ab ", max_size=12)),
+)
+
+
+@given(st.lists(_LINES, max_size=12).map("\n".join))
+def test_whatever_the_text_nothing_but_allowed_keys_with_paths_below_the_load_comes_out(text: str) -> None:
+    try:
+        words = job_words(read_fio_job("[job]\n" + text, "job.fio"))
+    except FioJobRefused:
+        return
+    for word in words:
+        name, _, value = word.removeprefix("--").partition("=")
+        assert word.startswith("--")
+        assert name in fio_keys.ALLOWED
+        assert "\n" not in word
+        assert "\0" not in word
+        if name in ("filename", "directory"):
+            assert not any(
+                path.startswith("/") or ".." in path.split("/") for path in value.replace("\\:", "_").split(":")
+            )
