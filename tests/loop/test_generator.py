@@ -104,7 +104,7 @@ def test_files_are_as_asked_for_and_the_counters_agree(make_target: Callable[...
     assert (result.files_done, result.failures, result.stopped, result.is_failure) == (32, "", False, False)
     assert result.is_whole
     assert 0 < result.first_started_ns < result.first_ended_ns <= result.last_ended_ns
-    assert len(load_measurements(result)) == 7
+    assert len(load_measurements(result)) == 10
 
 
 @pytest.mark.parametrize("filesystem", SIZES)
