@@ -25,7 +25,7 @@ blocksize_unaligned
 size=(4*256k)
 
 [two words]
-  filename=data/a:b\\:c
+filename=data/a:b\\:c
 kb_base=1000
 ioengine=libaio
 iodepth=4
@@ -49,11 +49,10 @@ def test_sections_comments_aliases_and_order_are_read_as_fio_reads_them() -> Non
 
 @pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 def test_fio_itself_makes_the_same_command_line_of_a_job_file(tmp_path: Path) -> None:
-    job = (
-        JOB.replace("[two words]", "[two]")
-        .replace("\nuserspace_reap", "")
-        .replace("  filename=data/a:b\\:c", "filename=data/a:b")
-    )
+    # fio keeps blanks around values, may be built without arithmetic, and splits the command line at blanks of names.
+    job = JOB
+    for text, instead in (("bs = 4k", "bs=4k"), ("(4*256k)", "1m"), ("two words", "two"), ("userspace_reap", "")):
+        job = job.replace(text, instead)
     (tmp_path / "job.fio").write_text(job)
     said = subprocess.run(["fio", "--showcmd", "job.fio"], cwd=tmp_path, check=False, capture_output=True, text=True)
     ours = [word for word in job_words(read_fio_job(job, "job.fio")) if word != "--name=global"]
