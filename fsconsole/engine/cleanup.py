@@ -15,6 +15,7 @@ from fsconsole.devices.ask import silent_among
 from fsconsole.devices.evidence import GateContext
 from fsconsole.devices.settings import DiskNumbers, Kernel, disk_node, give_back, lock_machine_settings
 from fsconsole.engine.arrays import left_in_words
+from fsconsole.engine.writeback import remove_left_trace
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import RunComplete, RunLives, SettingsLocked
 from fsconsole.journal import last_word
@@ -141,6 +142,11 @@ def remove_mapped(state: RunState, executor: Executor) -> Iterator[str]:
         yield f"/dev/mapper/{name}{why or ' is removed'}"
 
 
+def _traces(state: RunState) -> Iterator[str]:
+    if any(load.trace for cell in state.request.plan.cells for load in cell.workloads):
+        yield from remove_left_trace(state.request.run_id, RealExecutor())
+
+
 _STARTER = engine_argv(())[0]
 """unshare: the engine's parent process, which waits for it."""
 
@@ -198,7 +204,7 @@ def _clean_locked(folder: RunFolder, name: str) -> tuple[Cleaned, ...]:
     state = read_journal(folder)
     if os.path.lexists(folder.control):
         os.unlink(folder.control)
-    mapped = tuple(remove_mapped(state, RealExecutor()))
+    mapped = (*remove_mapped(state, RealExecutor()), *_traces(state))
     context = GateContext(RealExecutor(), os.path.dirname(folder.path), load_catalog().marks)
     makes_arrays = any(cell.array for cell in state.request.plan.cells)
     members = {target.path: target.identity.size_bytes for target in state.request.targets if makes_arrays}

@@ -33,6 +33,7 @@ from fsconsole.telemetry.others import Processes
 from fsconsole.telemetry.page_reporting import ReportedMemory
 from fsconsole.telemetry.sampler import Sampler
 from fsconsole.telemetry.traffic import TrafficWindow
+from fsconsole.telemetry.writeback import WritebackWatch
 from fsconsole.workloads.protocol import Load, LoadResult
 from fsconsole.workloads.stamps import Found, Struck
 from fsconsole.workloads.tree import SourceFiles
@@ -132,6 +133,8 @@ class LoadWindow:
     """I/O on the target's disks since then."""
     gauged: tuple[Measurement, ...]
     """Figures from samples of the load."""
+    watch: WritebackWatch | None = None
+    """Of a load with `trace = true`."""
 
 
 @dataclass(frozen=True, slots=True)

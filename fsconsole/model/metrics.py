@@ -62,6 +62,67 @@ _BONNIE = tuple(
 )
 """Each test of bonnie++ has its rate, CPU and latency; block output and input have the rates that all loads have."""
 
+_BDI = (
+    ("writeback", "BdiWriteback", Unit.BYTES, "bytes under writeback to this filesystem's device"),
+    ("reclaimable", "BdiReclaimable", Unit.BYTES, "bytes dirty and not under writeback yet"),
+    ("dirty_thresh", "BdiDirtyThresh", Unit.BYTES, "this device's share of DirtyThresh"),
+    ("global_thresh", "DirtyThresh", Unit.BYTES, "dirty memory of the machine at which writers are throttled"),
+    ("background_thresh", "BackgroundThresh", Unit.BYTES, "dirty memory of the machine at which writeback starts"),
+    ("dirtied", "BdiDirtied", Unit.BYTES, "bytes dirtied since the device appeared"),
+    ("written", "BdiWritten", Unit.BYTES, "bytes written back since the device appeared"),
+    ("bandwidth", "BdiWriteBandwidth", Unit.BYTES_PER_S, "the kernel's estimate of the device's writeback speed"),
+    ("b_dirty", "b_dirty", Unit.COUNT, "dirty inodes that wait for writeback"),
+    ("b_io", "b_io", Unit.COUNT, "inodes that the current writeback is to write"),
+    ("b_more_io", "b_more_io", Unit.COUNT, "inodes of which more is to be written in its next turn"),
+    ("bdi_list", "bdi_list", Unit.COUNT, "1: the device is on the kernel's list of devices to write back"),
+    (
+        "state",
+        "bdi state",
+        Unit.COUNT,
+        "bits of enum wb_state, in decimal; the kernel's file prints them in hexadecimal",
+    ),
+)
+"""Fields of debugfs bdi/MAJ:MIN/stats (mm/backing-dev.c)."""
+_FIELD_OF = {"bandwidth": "bandwidth_bytes_s"} | {
+    name: name for name in ("b_dirty", "b_io", "b_more_io", "bdi_list", "state")
+}
+REASONS = (
+    ("background", "dirty memory was above BackgroundThresh"),
+    ("periodic", "every dirty_writeback_centisecs"),
+    ("sync", "a call of sync or syncfs, the drain's among them"),
+    ("vmscan", "memory reclaim asked for it"),
+    ("fs_free_space", "the filesystem ran short of space for delayed allocation"),
+)
+"""Reasons of writeback (enum wb_reason, include/linux/backing-dev-defs.h) that have columns of their own."""
+_OF_REASONS = tuple(
+    row
+    for reason, told in REASONS
+    for row in (
+        (
+            f"starts_{reason}",
+            f"wb {reason}",
+            Unit.COUNT,
+            f"events writeback_start with reason {reason}: {told}; only with trace",
+        ),
+        (f"nr_pages_{reason}", f"nr_pages {reason}", Unit.COUNT, "nr_pages of the same: median of those with a limit"),
+    )
+)
+_READ_WHILE = "20 readings a second while the writers ran; only with trace"
+_OF_BDI = tuple(
+    row
+    for name, column, unit, told in _BDI
+    for row in (
+        (f"bdi_{name}", column, unit, f"{told}; {'most frequent' if name == 'state' else 'median'} of {_READ_WHILE}"),
+        (
+            f"bdi_{name}_max",
+            f"{column} peak",
+            unit,
+            f"{'all bits set' if name == 'state' else 'highest'} in the same readings",
+        ),
+    )
+)
+"""Typical and peak of each."""
+
 
 class Metric(str, Enum):
     """Metrics: stored name, column head, unit, and how it is measured."""
@@ -218,12 +279,41 @@ class Metric(str, Enum):
     FSYNC_MAX = "fsync_max", "fsync max", Unit.MILLISECONDS, "the longest of the same"
     ARRAY_SYNC = ("array_sync", "resync", Unit.SECONDS,
         "from creating the array until its resync was done")
+    READ_BEYOND = ("read_beyond", "read beyond data", Unit.BYTES,
+        "device read - bytes read, of a cold load of reads: extent lists, inodes, directories, and read-ahead that no reader took; only with trace")
+    META_READS = ("meta_reads", "meta reads", Unit.COUNT,
+        "read requests that the filesystem marked as metadata (M in rwbs), extent lists among them; ext2 and ext3's own driver mark none; only with trace")
+    META_READ = "meta_read", "meta read", Unit.BYTES, "bytes of the same requests"
+    WRITE_SEEK = ("write_seek", "write seek", Unit.BYTES,
+        "mean distance from the end of a write request to the start of the next one issued to the same disk, in load and drain, journal "
+        "and metadata included; only with trace")
+    WRITES_IN_ORDER = ("writes_in_order", "in order", Unit.PERCENT, "share of these requests that start where the one before ended")
+    QUEUE_DEPTH = ("queue_depth", "queue depth", Unit.COUNT,
+        "requests in flight at the device: median of 20 readings a second in load and drain, of those that saw any; only with trace")
+    QUEUE_DEPTH_MAX = "queue_depth_max", "queue depth peak", Unit.COUNT, "the highest of the same readings"
+    WRITEBACK_PAGES = ("writeback_pages", "pages wb", Unit.COUNT,
+        "pages under writeback, BdiWriteback / page size: median of 20 readings a second while the writers ran; only with trace")
+    WRITEBACK_PAGES_MAX = "writeback_pages_max", "pages wb peak", Unit.COUNT, "the highest of the same readings"
+    INODE_PAGES = ("inode_pages", "pages/inode", Unit.COUNT,
+        "mean pages that writeback wrote of one inode at a time (writeback_single_inode, those that wrote any); only with trace")
+    INODE_PAGES_MAX = "inode_pages_max", "pages/inode max", Unit.COUNT, "the most of the same"
+    WRITEBACK_STARTS = ("writeback_starts", "wb starts", Unit.COUNT,
+        "events writeback_start of the filesystem's device, in load and drain, of all reasons; only with trace")
+    NR_PAGES = ("nr_pages", "nr_pages", Unit.COUNT,
+        "pages that a writeback_start was still to write: median over all reasons, of those with a limit")
+    NR_PAGES_LEAST = "nr_pages_least", "nr_pages least", Unit.COUNT, "the lowest of the same; negative: more was written than asked for"
+    NR_PAGES_NEGATIVE = ("nr_pages_negative", "nr_pages < 0", Unit.COUNT,
+        "events writeback_start with a negative nr_pages, as kernels of 2012 had")
+    NR_PAGES_UNLIMITED = ("nr_pages_unlimited", "no nr_pages", Unit.COUNT,
+        "events writeback_start without a limit: nr_pages near LONG_MAX, as background and sync have")
+    TRACE_LOST = ("trace_lost", "lost events", Unit.COUNT,
+        "traced events that found no room in the buffer or were not evaluated; figures of requests and writeback lack them")
     # fmt: on
 
     # As the manual of Enum makes members in a loop.
     _ignore_ = ["_members", "_row"]  # noqa: RUF012
     _members = vars()
-    for _row in (*_SPLIT, *_PILOTS, *_BONNIE):
+    for _row in (*_SPLIT, *_PILOTS, *_BONNIE, *_OF_BDI, *_OF_REASONS):
         _members[_row[0].upper()] = _row
 
 
@@ -237,6 +327,19 @@ BONNIE_RATES = {test: Metric(RATES_OF_ALL.get(test, f"bonnie_{test.value}")) for
 """Metric of each test's rate, in bonnie++'s order."""
 OF_BONNIE = tuple(Metric(name) for name, *_ in _BONNIE)
 PILOTS = tuple(Metric(name) for name, *_ in _PILOTS)
+BDI_FIELDS = tuple(
+    (Metric(f"bdi_{name}"), Metric(f"bdi_{name}_max"), _FIELD_OF.get(name, f"{name}_bytes")) for name, *_ in _BDI
+)
+"""Metric, its peak, and the field of BdiStats (model/sample.py)."""
+OF_WRITEBACK = (
+    Metric.WRITE_SEEK, Metric.WRITES_IN_ORDER, Metric.QUEUE_DEPTH, Metric.QUEUE_DEPTH_MAX, Metric.WRITEBACK_PAGES,
+    Metric.WRITEBACK_PAGES_MAX, Metric.INODE_PAGES, Metric.INODE_PAGES_MAX, Metric.WRITEBACK_STARTS, Metric.NR_PAGES,
+    Metric.NR_PAGES_LEAST, Metric.NR_PAGES_NEGATIVE, Metric.NR_PAGES_UNLIMITED,
+    *(Metric(f"{name}_{reason}") for reason, _ in REASONS for name in ("starts", "nr_pages")),
+    Metric.READ_BEYOND, Metric.META_READS, Metric.META_READ, Metric.TRACE_LOST,
+    *(metric for typical, peak, _ in BDI_FIELDS for metric in (typical, peak)),
+)  # fmt: skip
+"""Figures of loads with `trace = true`."""
 
 
 def column_named(name: str) -> Metric:

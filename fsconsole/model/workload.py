@@ -170,6 +170,8 @@ class Workload(Wire, frozen=True):
     """Of a plan's workload: the axis, whose first value is threads; AS_CREATE; empty in a cell."""
     block_sizes: tuple[int, ...] = ()
     """Of a plan's workload: the axis, in bytes, whose first value is block_size_bytes; empty in a cell."""
+    trace: bool = False
+    """Writeback and requests are traced while it runs."""
     require: tuple[Requirement, ...] = ()
     """Limits that its figures must keep in a row that meets the plan's requirements."""
     sizing: Sizing | None = None

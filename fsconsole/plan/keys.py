@@ -266,6 +266,8 @@ WORKLOAD = (
     Key("weights", Kind("`{ read = 3, create = 1 }`", read_weights, weights_toml, map_typed), "Required for a mix: each thread draws its next operation by weight, on a file of its own share. Ends by "
         "`size`, `files`, `bytes` or `duration`.", (), hint="read=3, create=1", kinds=_MIX),
     Key("cold", FLAG, "Before it: unmount, sync, drop_caches=3, mount.", default=False, hint="yes or no: unmount and drop caches"),
+    Key("trace", FLAG, "Traces the kernel's writeback and the device's requests while it runs: bdi state, write seeks, nr_pages, metadata "
+        "reads; needs debugfs and tracefs, and costs CPU time (observer).", default=False, hint="yes or no: bdi state, seeks"),
     Key("require", Kind('`{ fsync_p99 = "<= 10ms", durable = ">= 800MB/s" }`', read_requirements, requirements_toml, typed_requirements),
         "Limits for columns of this workload, by name, with `<=` or `>=`: each row meets them, misses one, or is undecided (see Thresholds).",
         (), hint="fsync_p99 <= 10ms, durable >= 800MB/s"),

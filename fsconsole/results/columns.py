@@ -27,7 +27,7 @@ _SYNCS = (Metric.FSYNC_MEAN, Metric.FSYNC_P50, Metric.FSYNC_P99, Metric.FSYNC_MA
 _CALLS = (Metric.OPS_PER_S, Metric.LATENCY_MEAN, Metric.LATENCY_P99)
 _SHOWN = (
     Metric.WRITE, Metric.DURABLE, Metric.READ, *_CALLS, *_SYNCS, Metric.OF_RAW_1, Metric.OF_RAW_N, Metric.CPU,
-    Metric.EXTENTS_MEAN,
+    Metric.EXTENTS_MEAN, Metric.WRITE_SEEK, Metric.WRITEBACK_PAGES, Metric.READ_BEYOND,
 )  # fmt: skip
 _SHOWN_OF_LIFE = (
     Metric.MKFS, Metric.MOUNT_FILLED, Metric.RECOVER, Metric.LOST_SYNCED, Metric.CHECK, Metric.DELETE_DURABLE,
@@ -35,6 +35,7 @@ _SHOWN_OF_LIFE = (
 )  # fmt: skip
 GIVE_WAY = (
     Metric.OVERHEAD,
+    Metric.WRITEBACK_PAGES,
     Metric.EXTENTS_MEAN,
     Metric.CPU,
     Metric.FSYNC_MAX,

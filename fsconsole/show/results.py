@@ -7,7 +7,7 @@ from typing import Any
 
 from fsconsole.client.runs import Look
 from fsconsole.model.figures import Publication
-from fsconsole.model.metrics import OF_BONNIE, OF_MIXES, PILOTS, Metric, Unit
+from fsconsole.model.metrics import OF_BONNIE, OF_MIXES, OF_WRITEBACK, PILOTS, Metric, Unit
 from fsconsole.model.state import RunState
 from fsconsole.results.block_tables import captions, figures_table, notes_of, pairs_table, required_of, wide_table
 from fsconsole.results.blocks import (
@@ -52,6 +52,7 @@ _FIRST_OF_GROUP = {
         Metric.WRITE_AMPLIFICATION, Metric.DEVICE_WRITTEN, Metric.DEVICE_READ, Metric.DEVICE_DISCARDED,
         Metric.DEVICE_WRITES, Metric.DEVICE_READS, Metric.DEVICE_FLUSHES, Metric.FOREIGN_IO,
     ),
+    "writeback": OF_WRITEBACK,
     "against raw": (
         Metric.OF_RAW_1, Metric.OF_RAW_N, Metric.RAW_WRITE_1, Metric.RAW_WRITE_N, Metric.RAW_READ_1,
         Metric.RAW_READ_N, Metric.READTEST, *PILOTS,

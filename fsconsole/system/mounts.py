@@ -102,6 +102,9 @@ def _words(field: str) -> tuple[str, ...]:
 DEBUGFS = "/sys/kernel/debug"
 """Where the host has debugfs mounted, if it has (Documentation/filesystems/debugfs.rst)."""
 
+TRACEFS = "/sys/kernel/tracing"
+"""Where the host has tracefs mounted, if it has (Documentation/trace/ftrace.rst)."""
+
 PRIVATE_ROOT = "/run/fsconsole"
 """Where every engine mounts its tmpfs: one name serves all, since each sees only its own."""
 
@@ -158,6 +161,20 @@ def enter_private(executor: Executor, root: str) -> PrivatePlaces:
     except ToolFailed:
         return replace(places, debug="")
     return places
+
+
+def mounted_tracefs(executor: Executor, place: str) -> str:
+    """Return where tracefs is: the host's, else place, where it is mounted if it isn't yet. Raises ToolFailed, OSError.
+
+    An engine mounts it for loads that are traced only, and its mount vanishes with its namespace.
+    """
+    entries = {entry.mount_point for entry in read_mounts() if entry.filesystem == "tracefs"}
+    for found in (TRACEFS, place):
+        if found in entries:
+            return found
+    os.makedirs(place, mode=0o700, exist_ok=True)
+    _mount(executor, "tracefs", place, "nosuid,nodev,noexec")
+    return place
 
 
 def _mount(executor: Executor, filesystem: str, path: str, options: str) -> None:

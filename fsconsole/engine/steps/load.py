@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 from msgspec.structs import asdict
 
-from fsconsole.engine import disturbances, warnings_load
+from fsconsole.engine import disturbances, warnings_load, writeback
 from fsconsole.engine.steps import settings
 from fsconsole.engine.steps.life import TREE_NAME, open_mount
 from fsconsole.engine.work import CellWork, ClockAndCpu, Interrupted, LoadWindow, StepFailed, StepResult
@@ -25,6 +25,7 @@ from fsconsole.system.processes import is_running
 from fsconsole.telemetry.machine import cpu_snapshot, read_writeback
 from fsconsole.telemetry.others import read_processes
 from fsconsole.telemetry.traffic import TrafficWindow
+from fsconsole.telemetry.writeback import WritebackWatch
 from fsconsole.units import format_bytes, format_bytes_exact, format_elapsed
 from fsconsole.workloads import protocol
 from fsconsole.workloads.builtin import prepare_load
@@ -137,10 +138,11 @@ def load(work: CellWork, step: Step) -> StepResult:
         require_inodes(workload, root)
     finally:
         os.close(root)
+    watch = writeback.prepare_watch(work, workload)
     handle = _prepared(work, workload, device, source)
     work.stack.callback(handle.kill)
     try:
-        window = _drive(work, handle)
+        window = _drive(work, handle, watch)
     finally:
         work.run.sampler.gauges.watch_load(None)
     work.window, result = window, window.result
@@ -223,15 +225,18 @@ def _finish(work: CellWork, window: LoadWindow, end: ClockAndCpu) -> tuple[Measu
         *cpu,
         *device,
         *window.gauged,
+        *writeback.finish_watch(work, window, end.monotonic_ns),
     )
 
 
-def _drive(work: CellWork, handle: Load) -> LoadWindow:
+def _drive(work: CellWork, handle: Load, watch: WritebackWatch | None) -> LoadWindow:
     try:
         handle.wait_ready()
         work.run.sampler.gauges.watch_load(handle.page)
         work.run.sampler.reset_peak_dirty()
         dirty_bytes = read_writeback().pending_bytes
+        if watch is not None:
+            watch.start()
         processes, traffic = read_processes(), TrafficWindow(os.path.basename(os.path.realpath(work.cell.target)))
         begin = clock_and_cpu()
         handle.go()
@@ -255,7 +260,7 @@ def _drive(work: CellWork, handle: Load) -> LoadWindow:
     memory = () if reported is None else (Measurement(Metric.MEMORY_REPORTED, reported),)
     gauged = (peak, *stalls, *memory)
     around = (dirty_bytes, read_bytes, processes, traffic)
-    return LoadWindow(handle, work.step_number, result, begin, end, *around, gauged)
+    return LoadWindow(handle, work.step_number, result, begin, end, *around, gauged, watch)
 
 
 def _end_generator(work: CellWork, window: LoadWindow) -> None:
