@@ -67,14 +67,14 @@ class Argument:
 
 
 class Scope(str, Enum):
-    """Where an option takes effect."""
+    """Stages at which options take effect."""
 
     MKFS = "mkfs"
     MOUNT = "mount"
 
 
 class FlagKind(str, Enum):
-    """How a flag's argument is built."""
+    """Forms of a flag's argument."""
 
     VALUE = "value"
     """One value, or none: -I 256, -K."""
@@ -160,7 +160,7 @@ class Option(Wire, frozen=True, eq=False):
     ignored: bool = False
     """True where kernels accept it and do nothing: those after until, or all of today where that is empty."""
     depends: str = ""
-    """What a refusal hangs on beside the release: "device" (DAX), "build" (a CONFIG_ of the kernel)."""
+    """Cause of a refusal beside the release: "device" (DAX), "build" (a CONFIG_ of the kernel)."""
     tools_since: str = ""
     """First version of the filesystem's tools that knows it; empty: older than anything that matters."""
     trial: Trial = Trial()
@@ -233,7 +233,7 @@ class Filesystem(Wire, frozen=True, eq=False):
     name: str
     title: str
     driver: str
-    """Which kernel driver serves it today, in words."""
+    """Kernel driver that serves it today, in words."""
     package: str
     tools: tuple[str, ...]
     min_bytes: ByteSize
@@ -333,7 +333,7 @@ class Answer:
     verdict: Verdict
     words: str = ""
     shows: str = ""
-    """How it shows in what was read back, where that is declared."""
+    """Its form in the features read back, where that is declared."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import tomli
 from fsconsole.catalog.filesystem import Catalog, Filesystem
 
 ORDER = ("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "nilfs2", "jfs", "reiserfs")
-"""How filesystems are listed; a file that is not named here comes after, by name."""
+"""Order in which filesystems are listed; a file that is not named here comes after, by name."""
 
 
 @cache

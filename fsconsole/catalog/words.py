@@ -409,11 +409,11 @@ Seen = Mapping[str, str]
 
 _ON = "on"
 _REMOVED = re.compile(r"Ignoring removed (?P<word>\w+) option")
-"""What fs/ext4/super.c says of words that it takes and that do nothing."""
+"""Messages of fs/ext4/super.c about words that it takes and that do nothing."""
 
 
 class Effect(str, Enum):
-    """What is known of an option that was accepted."""
+    """Facts about an option that was accepted."""
 
     IN_EFFECT = "in effect"
     NOT_IN_EFFECT = "not in effect"

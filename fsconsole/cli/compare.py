@@ -104,7 +104,7 @@ def _part(word: str, runs_dir: str, seen: set[str]) -> Sequence[RunState] | Publ
             folder = open_run(runs_dir, name)
         except RunMissing:
             if name in published:
-                what = f"'{name}' is a published table, which is a side by itself."
+                what = f"'{name}' is a published table and can't share a side with others."
                 raise Misused(what=what, nearest="", command=_COMMAND) from None
             if any(name.partition("-")[0] == known.partition("-")[0] for known in published):
                 find_publication(name)

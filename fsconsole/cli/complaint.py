@@ -50,7 +50,7 @@ def fitted(line: str) -> str:
 # Usage errors of the parser, worded as all other errors: a sentence and a hint.
 
 _OF_PYDANTIC = "Value error, "
-"""How the parser's checker of values begins, which says nothing to an operator."""
+"""Prefix of the parser's value errors, which tells an operator nothing."""
 
 
 def misuse(error: TyperException, words: Sequence[str], commands: Collection[str]) -> Misused:

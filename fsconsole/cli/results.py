@@ -35,7 +35,7 @@ EPILOG = f"Columns: {_COLUMNS}."
 
 
 class Format(str, Enum):
-    """How results are printed."""
+    """Formats of results."""
 
     TABLE = "table"
     JSON = "json"

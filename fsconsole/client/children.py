@@ -35,7 +35,7 @@ _PATIENCE_S = 5.0
 _PATIENCE_OF_STARTS_S = 90.0
 """The same for one that starts an engine: killed before it has handed on that the run must stop, it left one unseen."""
 _PATIENCE_AFTER_KILL_S = 5.0
-"""How long a killed child may take to be gone: one that waits inside the kernel (state D: its disk hangs) never is."""
+"""Seconds that a killed child may take to be gone: one that waits inside the kernel (state D: its disk hangs) never is."""
 _NOT_STARTED = "Try again; a run that goes on is not touched by it."
 _STARTS = frozenset({"run", "resume", "demo"})
 
@@ -163,7 +163,7 @@ async def _has_ended(process: asyncio.subprocess.Process, patience_s: float) -> 
 
 
 WAIT_S = 5.0
-"""How long an engine may take to answer; one that executes has a thread for nothing else."""
+"""Seconds that an engine may take to answer; it has a thread for nothing else."""
 
 
 def ask(folder: RunFolder, verb: Verb, *, wait_s: float = WAIT_S) -> ControlAnswer:

@@ -23,7 +23,7 @@ POLL_S = 0.25
 
 @dataclass(frozen=True, slots=True)
 class PollResult:
-    """What one poll found: the run as it stands, what is new of it, and whether its engine lives."""
+    """Result of one poll: the run's state, its new observations, and True if its engine is alive."""
 
     state: RunState
     batch: Batch

@@ -34,7 +34,7 @@ def is_read_only(folder: RunFolder) -> bool:
 
 
 def require_writable(folder: RunFolder) -> None:
-    """Let a run's folder pass that can be written. Raises JournalUnusable, OSError."""
+    """Raise JournalUnusable or OSError unless a run's folder can be written."""
     if is_read_only(folder):
         raise JournalUnusable(path=folder.journal, why="its disk is read-only")
 

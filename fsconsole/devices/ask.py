@@ -31,14 +31,14 @@ GLANCE_LIMIT_S = 20.0
 """The same for a listing, which is looked at again anyhow: few disks take longer to spin up."""
 CHILD = ask_child.__file__
 _START_S = 1.0
-"""What the child may take beside the limit; whoever has answered by then is known even if the child must be killed."""
+"""Seconds for the child beside the limit; answers given by then count even if the child must be killed."""
 _A_CHILD = 256
 """Devices that one child asks, each in a thread."""
 _CHILDREN = 4
 
 
 def require_answer(path: str, size_bytes: int, executor: Executor) -> None:
-    """Let a device pass that gives its first block and its last, or an error: what it is made of may hang in part.
+    """Raise unless a device returns its first block and its last, or an error: parts of it may hang.
 
     size_bytes 0: only the first is asked for. Raises DeviceSilent, ToolMissing, ToolFailed.
     """
@@ -87,12 +87,12 @@ def _answering(sizes: Mapping[str, int], executor: Executor, limit_s: float) -> 
 
 
 BLOCK_BYTES = 2 * MIB
-"""What hdparm reads at once (hdparm.c, TIMING_BUF_MB)."""
+"""Bytes of each of hdparm's reads (hdparm.c, TIMING_BUF_MB)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadTest:
-    """What was read in which time; passes counts how often the reading began anew at the device's beginning."""
+    """Bytes read and seconds taken; passes counts restarts at the device's beginning."""
 
     read_bytes: int
     elapsed_s: float

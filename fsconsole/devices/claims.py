@@ -38,7 +38,7 @@ from fsconsole.system.processes import (
 
 PASSING_BY_S = 0.5
 UDEV_PROBE_S = 10.0
-"""How long udev's workers may have a device open: a slow disk, or a busy machine, makes a probe last seconds."""
+"""Seconds that udev's workers may have a device open: a slow disk, or a busy machine, makes a probe last."""
 _PAUSE_S = 0.05
 
 _UDEV_WORKERS = frozenset({"(udev-worker)", "(systemd-udevd)", "systemd-udevd", "udevd"})

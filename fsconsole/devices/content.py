@@ -30,11 +30,11 @@ SPREAD_BLOCKS = 64
 _ENDS_MIB = 16
 """Partition tables, labels and superblocks lie here, and most writes by hand start here."""
 _COPIES_MIB = (32, 64, 128, 256 * 1024)
-"""Where ext (with blocks of 2 and 4 KiB) and btrfs keep the next copies of a superblock that may have been wiped."""
+"""Offsets at which ext (with blocks of 2 and 4 KiB) and btrfs keep the next copies of a superblock that may have been wiped."""
 _OF_THREAD = threading.local()
 _END_BYTES = 2**20
 _ZEROS = bytes(_END_BYTES)
-"""Where signatures lie: within the first and the last MiB, but for copies (ZFS labels, md 0.90 and 1.0, GPT)."""
+"""Offsets of signatures: within the first and the last MiB, but for copies (ZFS labels, md 0.90 and 1.0, GPT)."""
 
 
 def sample_offsets(size_bytes: int, *, at_ends: bool = True) -> tuple[int, ...]:

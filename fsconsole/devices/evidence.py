@@ -13,11 +13,11 @@ from fsconsole.model.device import ContentSample, Device, MdArray, PlacedSignatu
 
 @dataclass(frozen=True, slots=True)
 class GateContext:
-    """What the gate must know beside the device's path."""
+    """Facts that the gate needs beside the device's path."""
 
     executor: Executor
     runs_dir: str
-    """Where runs are kept: its disk is never wiped."""
+    """Folder of runs: its disk is never wiped."""
     marks: Mapping[str, tuple[WriteMark, ...]]
     """Write marks of each filesystem (Catalog.marks)."""
     min_bytes: int = 0
@@ -32,7 +32,7 @@ class GateContext:
 
 
 class Relation(str, Enum):
-    """How another block device relates to the bytes of the device that is asked about."""
+    """Relations of another block device to the bytes of the device that is asked about."""
 
     SELF = "self"
     INSIDE = "inside"
@@ -42,7 +42,7 @@ class Relation(str, Enum):
     UNDER = "under"
     """The block device that it is a loop over; anything that uses that one uses the same bytes."""
     BELOW = "below"
-    """What md or dm made it of, down to whole disks; those are rightly held by md and dm."""
+    """Devices that md or dm made it of, down to whole disks; md and dm rightly hold those."""
     TWIN = "twin"
     """Another path to one of its disks, or a partition on that path."""
 

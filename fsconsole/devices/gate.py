@@ -384,13 +384,13 @@ class GateReport:
     needs_consent: bool
     """False for a scratch device as fsconsole made or left it only; an empty disk needs consent too."""
     place: str
-    """Where its disk is plugged in."""
+    """Port that its disk is plugged into."""
     lookalike: str
     """Another disk of the same model and size."""
     mark: str
-    """What tells it from that one: the end of its serial number, or its place."""
+    """Text that tells it from that one: the end of its serial number, or its place."""
     loss: str
-    """What would be lost, in words that complete "holds ..."."""
+    """Content that would be lost, in words that complete "holds ..."."""
 
     @property
     def identity(self) -> Identity:
@@ -473,7 +473,7 @@ def _fingerprint(evidence: Evidence, written: tuple[str, ...], executor: Executo
 
 
 def require(report: GateReport) -> None:
-    """Let a device pass that has no refusal; what is asked about is consent's matter.
+    """Raise for a device that is refused; what is only asked about needs consent.
 
     Raises DeviceMounted, DeviceLocked, DeviceTooSmall, DeviceOpen or DeviceRefused, with the reason and the remedy.
     """
@@ -491,7 +491,7 @@ def require(report: GateReport) -> None:
 
 
 def require_same(report: GateReport, target: Target, known: Fingerprint) -> None:
-    """Let a device pass that is the target, free, agreed upon, and as it was when its fingerprint was taken.
+    """Raise unless a device is the target, free, consented to, and as it was when its fingerprint was taken.
 
     report must be fresh. Raises DeviceChanged, ConsentMissing, and what require() raises.
     """
@@ -546,7 +546,7 @@ def shown_on(report: GateReport) -> dict[str, object]:
 
 
 def check_consent(code: str, reports: Sequence[GateReport]) -> None:
-    """Let a run pass whose code fits the devices as they are now; scratch devices alone need none.
+    """Raise unless a run's code fits the devices as they are now; scratch devices alone need none.
 
     Raises ConsentMissing for an empty code, ConsentStale for one that doesn't fit.
     """

@@ -118,9 +118,9 @@ def is_refused(evidence: Evidence) -> bool:
 
 _SHARING = frozenset({Relation.SELF, Relation.INSIDE, Relation.DISK, Relation.UNDER, Relation.BELOW})
 _NOT_BELOW = _SHARING - {Relation.BELOW}
-"""What an array or a volume is made of is held by that array or volume, rightly."""
+"""Holders that are right: an array or a volume holds what it is made of."""
 _OWN_CHAIN = frozenset({Relation.SELF, Relation.UNDER, Relation.BELOW})
-"""That a device stands on these is no hazard to it."""
+"""Layers below a device that are no hazard to it."""
 _ROLES = {
     UseKind.HOLDER: _NOT_BELOW,
     UseKind.ARRAY: _NOT_BELOW,

@@ -40,7 +40,7 @@ _WORDS = {
 _LASTING = (
     "wwn", "serial", "dm_uuid", "scratch_id", "backing_inode", "backing_offset_bytes", "backing_limit_bytes", "size_bytes", "partition_start_bytes", "partition_uuid",
 )  # fmt: skip
-"""What Identity.stable_key() is made of, and the inode, without which a copied scratch file would pass."""
+"""Fields of Identity.stable_key(), and the inode, without which a copied scratch file would pass."""
 
 
 def read_identity(device: Device, executor: Executor) -> Identity:

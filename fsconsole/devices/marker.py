@@ -29,7 +29,7 @@ _UNMARKED_ERRORS = frozenset({errno.ENODATA, errno.EOPNOTSUPP, errno.EACCES, err
 
 
 class Marker(Wire, frozen=True):
-    """What the attribute holds; an empty scratch_id says that the file is not marked."""
+    """Content of the attribute; an empty scratch_id: the file is not marked."""
 
     scratch_id: str = msgspec.field(name="id")
     purpose: str

@@ -34,7 +34,7 @@ class HeldArray:
     name: str
     members: frozenset[str]
     metadata: str = ""
-    """Where and how its members are marked, "1.2"; "none" for one that `mdadm --build` made (md.rst, metadata_version)."""
+    """Version of its members' superblocks, "1.2"; "none" for one that `mdadm --build` made (md.rst, metadata_version)."""
 
     @property
     def path(self) -> str:
@@ -44,7 +44,7 @@ class HeldArray:
 
 @dataclass(frozen=True, slots=True)
 class SyncState:
-    """How far an array is from being in step (Documentation/admin-guide/md.rst)."""
+    """Resync state of an array (Documentation/admin-guide/md.rst)."""
 
     action: str
     """"idle", "resync", "recover", "check", ..."""
@@ -55,7 +55,7 @@ class SyncState:
     """Members that failed."""
     done_percent: float
     is_at_work: bool
-    """Whether md is about it, neither delayed by another array's resync nor halted by hand."""
+    """True if md is about it, neither delayed by another array's resync nor halted by hand."""
 
 
 def parse_superblock(raw: bytes) -> str:

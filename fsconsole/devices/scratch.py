@@ -71,7 +71,7 @@ def held_for_removal(device_path: str) -> Iterator[None]:
 
 KEEP_FREE_BYTES = GIB
 KEEP_FREE_PERCENT = 5
-"""What stays free in any case: the larger of the two. Logs, mail and databases of the host need room."""
+"""Space that stays free in any case: the larger of the two. Logs, mail and databases of the host need room."""
 
 
 def need_room(directory: str, size_bytes: int) -> None:

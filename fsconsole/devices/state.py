@@ -14,7 +14,7 @@ from fsconsole.text import printable
 # What a device stands on, by the name under which its owner knows it.
 
 _OWNERS = {"LVM": "LV", "CRYPT": "encrypted volume", "mpath": "multipath"}
-"""What the part of a dm UUID before its first dash says (libdevmapper.h, DM_UUID_PREFIX of each tool)."""
+"""Owners by the part of a dm UUID before its first dash (libdevmapper.h, DM_UUID_PREFIX of each tool)."""
 
 
 def stands_on(device: Device) -> str:
@@ -38,7 +38,7 @@ def volume_name(dm_name: str) -> str:
 
 
 class Claim(str, Enum):
-    """What a state comes down to; UNKNOWN: nothing seen, but without root not everything is looked at."""
+    """Summary of a state; UNKNOWN: nothing seen, but without root not everything can be read."""
 
     FREE = "free"
     IN_USE = "in use"

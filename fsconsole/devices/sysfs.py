@@ -70,7 +70,7 @@ _TRANSPORTS = (
     ("scsi", re.compile(r"/host[0-9]+/")),
     ("xen", re.compile(r"/vbd-[0-9]+/")),
 )
-"""What a disk's sysfs path runs through, the bus nearest to the medium first: a USB bridge is a SCSI host too."""
+"""Buses in a disk's sysfs path, the one nearest to the medium first: a USB bridge is a SCSI host too."""
 
 _USB_DEVICE = re.compile(r".*/[0-9]+-[0-9.]+(?=/)")
 _VPD_HEAD_BYTES = 4
@@ -78,7 +78,7 @@ _UNKNOWN = frozenset({"", "(null)", "0000000000000000"})
 
 
 class Hardware(NamedTuple):
-    """What a disk says about itself; each field is empty where it says nothing."""
+    """Identity that a disk reports; each field is empty where it reports nothing."""
 
     model: str = ""
     serial: str = ""

@@ -153,7 +153,7 @@ _STARTER = engine_argv(())[0]
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """What cleanup did for one run."""
+    """Result of a cleanup for one run."""
 
     run: str
     did: str

@@ -123,7 +123,7 @@ class HangDetector:
 
     @property
     def has_killed(self) -> bool:
-        """Whether all programs of the cell were killed: nothing ends a process that still waits then."""
+        """True if all programs of the cell were killed: nothing ends a process that still waits then."""
         return self.hang is not None or (self.watched is not None and self.watched.requests.interrupting)
 
     def look(self) -> bool:

@@ -66,7 +66,7 @@ _NOT_TAKEN = "what the run left on it could not be read"
 
 @dataclass(frozen=True, slots=True)
 class LastWrite:
-    """What a device must be like since this run's last write to it; while its cell goes on there is no fingerprint."""
+    """State that a device must be in since this run's last write to it; no fingerprint while its cell goes on."""
 
     fingerprint: Fingerprint | None = None
     written: tuple[str, ...] = ()
@@ -104,7 +104,7 @@ def _last_write(known: CellState, device: int, *, is_newest: bool) -> LastWrite:
 
 
 OPENERS_WAIT_S = 60.0
-"""How long a cell waits for whoever has its device open."""
+"""Seconds that a cell waits for other processes to close its device."""
 _LOOK_AGAIN_S = 1.0
 _PROOF_HOLDS_S = 1.0
 """A journal write to a blocked disk can take minutes between the gate and the wipe."""

@@ -198,7 +198,7 @@ class CellWork:
 
     @property
     def mount_point(self) -> str:
-        """Where the cell's filesystem is mounted, in the engine's own mount namespace."""
+        """Mount point of the cell's filesystem, in the engine's own mount namespace."""
         return self.run.places.mount_point
 
     def command(

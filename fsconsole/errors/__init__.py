@@ -18,7 +18,7 @@ else:
 
 
 class ExitCode(IntEnum):
-    """What each ending of the program means to a script.
+    """Exit codes, as scripts see them.
 
     2 is the command line parser's own; 130 is what a shell says of a program ended by Ctrl-C.
     """
@@ -100,7 +100,7 @@ class FsconsoleError(Exception):
 
     @property
     def hint(self) -> str:
-        """What to do about it, in one sentence."""
+        """Hint: the remedy, in one sentence."""
         return self._worded(self.advice)
 
     def _worded(self, template: str) -> str:

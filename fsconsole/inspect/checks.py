@@ -147,7 +147,7 @@ _FILESYSTEM_ON = re.compile(
     r"|(?:journal on device|file data on) (?P<journal>[\w!-]+)-\d+\b"
     r"|dev (?P<loop>loop\d+),"
 )
-"""How drivers name the filesystem's device. Block layer errors on other disks may concern this one (a member, a shared
+"""Names of the filesystem's device in drivers' messages. Block layer errors on other disks may concern this one (a member, a shared
 cable), but not those on other loop devices."""
 
 

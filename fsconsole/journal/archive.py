@@ -42,7 +42,7 @@ MAX_BYTES = 4 * 2**30
 CHUNK_BYTES = 2**20
 MANIFEST, JOURNAL, LAST_WORD = "manifest.json", "journal.sqlite", "last-word"
 _OUTPUT = re.compile(r"raw/(?!\.{1,2}$)[A-Za-z0-9._-]{1,96}")
-"""What RawOutputs calls its files; a ustar header has room for 100 characters."""
+"""Names of raw outputs' files; a ustar header has room for 100 characters."""
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 
@@ -56,7 +56,7 @@ class ArchivedFile(Wire, frozen=True):
 
 
 class Manifest(Wire, frozen=True):
-    """What an archive holds, in its order; kept in the folder of an imported run."""
+    """Manifest of an archive: its files in order; kept in the folder of an imported run."""
 
     format: int
     version: str

@@ -60,7 +60,7 @@ KINDS: Mapping[str, type[Observation]] = {
 NAMES: Mapping[type[Observation], str] = {kind: name for name, kind in KINDS.items()}
 
 INTEGERS = range(-(2**63), 2**63)
-"""What a column of SQLite can hold (sqlite.org/datatype3.html)."""
+"""Types that a column of SQLite can hold (sqlite.org/datatype3.html)."""
 
 
 def escaped(text: str) -> str:

@@ -56,7 +56,7 @@ def has_no_room(directory: str) -> bool:
 
 
 BESIDE_JOURNAL = ("-wal", "-shm", "-journal")
-"""How SQLite calls what it reads and writes beside a database (sqlite.org/tempfiles.html)."""
+"""Suffixes of SQLite's files beside a database (sqlite.org/tempfiles.html)."""
 LATEST = "latest"
 """The word for the newest run."""
 
@@ -96,7 +96,7 @@ class RunFolder:
 
     @property
     def is_imported(self) -> bool:
-        """Whether the run came by `fsconsole import`: it may be read and deleted, never changed or resumed."""
+        """True if the run came by `fsconsole import`: it may be read and deleted, never changed or resumed."""
         return os.path.lexists(self.imported)
 
 
@@ -151,11 +151,11 @@ def read_tail(folder: RunFolder, output: str, limit: int) -> tuple[bytes, int]:
 
 
 _MAGIC = bytes.fromhex("d9d505f920a163d7")
-"""What a rollback journal begins with, and ends with where it names a super-journal (SQLite's pager.c)."""
+"""First bytes of a rollback journal, and the last ones of one that names a super-journal (SQLite's pager.c)."""
 
 
 def require_no_super_journal(path: str, database: str) -> None:
-    """Let a database pass whose rollback journal, if it has one, names no super-journal; path is the one in the error.
+    """Raise where a database's rollback journal names a super-journal; path is the one in the error.
 
     SQLite deletes the file of that name once it has played the journal back: a run folder from elsewhere could have
     root delete any file. A transaction over several databases has one; a run has one database. Raises
@@ -168,7 +168,7 @@ def require_no_super_journal(path: str, database: str) -> None:
 
 
 def require_room(path: str, size_bytes: int) -> None:
-    """Let a journal pass that can be copied: a sparse one may say that it has any size. Raises JournalUnusable."""
+    """Raise JournalUnusable for a journal that can't be copied: a sparse one may claim any size."""
     if size_bytes > memory_bytes() // 2:
         raise JournalUnusable(path=path, why=f"of its {format_bytes(size_bytes)} no copy fits into memory")
 
@@ -177,7 +177,7 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def require_own(folder: RunFolder) -> None:
-    """Let a run's folder pass whose parts are this user's or root's, and which nobody else can write.
+    """Raise unless all parts of a run's folder belong to this user or root, and nobody else can write them.
 
     A journal holds the consent to a wipe: in a folder that somebody else has filled, it is worth nothing. A
     symbolic link leads to where nobody looked. Raises JournalUnusable, RunImported, OSError.

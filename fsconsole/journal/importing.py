@@ -44,7 +44,7 @@ MAX_MANIFEST_BYTES = 40 * 2**20
 
 
 class _AnyForm(msgspec.Struct, frozen=True):
-    """What every version's manifest has."""
+    """Fields of the manifest in every version."""
 
     format: int
     version: str
@@ -206,7 +206,7 @@ def _put(name: str, chunks: Iterable[bytes], hidden_fd: int) -> None:
 
 
 def _require_end(packed: gzip.GzipFile, path: str) -> None:
-    """Let an archive pass that ends here, with its check sum. Raises ArchiveRefused."""
+    """Raise ArchiveRefused unless the archive ends here, with the right check sum."""
     end = b"".join(_exactly(packed, 2 * tarfile.BLOCKSIZE, path))
     with _refusals(path):
         more = packed.read(1)
@@ -215,7 +215,7 @@ def _require_end(packed: gzip.GzipFile, path: str) -> None:
 
 
 def _require_readable(hidden: RunFolder, manifest: Manifest, path: str) -> None:
-    """Let a journal pass whose rows the reader takes: it opens it read-only and trusts nothing in its schema."""
+    """Raise unless the reader takes every row; it opens the journal read-only and trusts nothing in its schema."""
     try:
         read_state(hidden)
         # A state does without latencies.

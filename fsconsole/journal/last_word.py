@@ -21,7 +21,7 @@ ROOM_BYTES = 16 * 1024
 
 
 class LastWord(Wire, frozen=True):
-    """What would have been the journal's last observation, with its instant."""
+    """Last observation that the journal could not take, with its instant."""
 
     wall_ns: int
     monotonic_ns: int

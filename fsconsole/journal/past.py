@@ -48,7 +48,7 @@ class Point:
     threshold_bytes: float | None = None
     background_bytes: float | None = None
     load_bytes_s: float | None = None
-    """What the workload moves; None outside of one."""
+    """Rates of the workload; None outside of one."""
 
 
 def read_curve(folder: RunFolder, cell: int, begun_monotonic_ns: int) -> tuple[Point, ...]:

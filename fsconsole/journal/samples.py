@@ -36,7 +36,7 @@ _SMALLER: Mapping[str, tuple[str, float]] = {
 
 @dataclass(frozen=True, slots=True)
 class FigureColumn:
-    """Where one figure is stored: a field of a sample or of a group of it, and how many stored units are one of its own."""
+    """Storage of one figure: the field of a sample or of a group in it, and the stored units per unit."""
 
     name: str
     group: str

@@ -127,7 +127,7 @@ class TargetAnswer(Wire, frozen=True):
     lookalike: str = ""
     """A disk of the same model and size; empty where there is none."""
     mark: str = ""
-    """What tells it from that one, and is typed beside its name: the end of its serial number, or its place."""
+    """Text that tells it from that one, typed beside its name: the end of its serial number, or its place."""
     changed: str = ""
     """Of a device whose run is to be resumed: why it is not as the run left it."""
     files: tuple[str, ...] = ()
@@ -135,12 +135,12 @@ class TargetAnswer(Wire, frozen=True):
 
     @property
     def refused(self) -> bool:
-        """Whether it is never wiped."""
+        """True if it is never wiped."""
         return any(hazard.verdict is not Verdict.ASKED for hazard in self.hazards)
 
     @property
     def to_type(self) -> str:
-        """What agrees to its loss: its name, and what tells it from a disk that looks the same."""
+        """Text to type as consent: its name, and what tells it from a disk that looks the same."""
         name = self.path.rpartition("/")[2]
         return f"{name} {self.mark}".rstrip()
 
@@ -154,7 +154,7 @@ class Findable(Wire, frozen=True):
 
 
 class PowerAnswer(Wire, frozen=True):
-    """What a plan can find; of `repeats = "auto"` for the most rounds."""
+    """Smallest differences that the plan can find; with `repeats = "auto"` in the most rounds."""
 
     rounds: int
     rows: int
@@ -201,12 +201,12 @@ class PlanAnswer(Wire, frozen=True):
 
     @property
     def refused(self) -> bool:
-        """Whether a target is one that is never wiped."""
+        """True if a target is one that is never wiped."""
         return any(target.refused for target in self.targets)
 
     @property
     def to_type(self) -> str:
-        """What agrees to the loss of all targets but scratch devices; empty where nothing need be typed."""
+        """Text to type as consent for all targets but scratch devices; empty where none is needed."""
         return " ".join(target.to_type for target in self.targets if not target.scratch)
 
     @property

@@ -32,7 +32,7 @@ class ResourceUsage:
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """What a program did: exit_code is negative for a signal, as subprocess has it."""
+    """Result of a program: exit_code is negative for a signal, as subprocess has it."""
 
     argv: tuple[str, ...]
     exit_code: int

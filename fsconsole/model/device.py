@@ -9,7 +9,7 @@ from fsconsole.model.wire import Wire
 
 
 class DeviceKind(str, Enum):
-    """What a block device is; the values are printed."""
+    """Kinds of block devices; the values are printed."""
 
     DISK = "disk"
     PARTITION = "partition"
@@ -20,7 +20,7 @@ class DeviceKind(str, Enum):
 
 
 class Usage(str, Enum):
-    """What a signature says its bytes are for (blkid's USAGE)."""
+    """Uses of a device by its signature (blkid's USAGE)."""
 
     FILESYSTEM = "filesystem"
     PARTITION_TABLE = "partition-table"

@@ -16,7 +16,7 @@ from fsconsole.model.wire import Wire
 
 
 class Outcome(str, Enum):
-    """How a step, a cell or a run ended."""
+    """Endings of steps, cells and runs."""
 
     DONE = "done"
     FAILED = "failed"
@@ -73,7 +73,7 @@ class WarningKind(str, Enum):
 
 
 class Verb(str, Enum):
-    """What may be asked of a living engine through its control socket."""
+    """Requests to a living engine through its control socket."""
 
     PAUSE = "pause"
     CONTINUE = "continue"
@@ -118,7 +118,7 @@ class InStep(InCell, frozen=True):
 
 
 class RequestRenewed(Wire, frozen=True):
-    """What the run is asked for from the coming attempt on: devices found again, or agreed upon anew."""
+    """Request that holds from the next attempt on: devices found again, or consented to again."""
 
     attempt: int
     request: RunRequest
@@ -169,7 +169,7 @@ class FeatureSeen(InCell, frozen=True, array_like=True):
 
 
 class LatencySeen(Latencies, frozen=True, kw_only=True):
-    """How long one kind of operation of a load took, over all its threads."""
+    """Latencies of one kind of operation of a load, over all its threads."""
 
     cell: int
     attempt: int
@@ -194,7 +194,7 @@ class SettingTaken(InStep, frozen=True):
 
 
 class SettingSeen(InStep, frozen=True):
-    """What a setting is, read back after it was written (step is the same) or before a load."""
+    """Value of a setting, read back after it was written (step is the same) or before a load."""
 
     path: str
     value: str
@@ -219,7 +219,7 @@ class RoundRepeated(Wire, frozen=True):
 
 
 DECIDED = "decided after round"
-"""How the reason of a cell begins that a look has skipped."""
+"""Beginning of the reason of a cell that was skipped because all verdicts were decided."""
 
 
 class LookTaken(Wire, frozen=True):
@@ -229,7 +229,7 @@ class LookTaken(Wire, frozen=True):
     round: int
     """All rounds up to this one were over, their repetitions too."""
     decided: bool
-    """Whether every planned pair of every block had a verdict other than undecided."""
+    """True if every planned pair of every block had a verdict other than undecided."""
     cells: int
     """Cells that the run had by then: a repeated round with lower indexes ran before the look."""
     seal: str = ""
@@ -333,7 +333,7 @@ Observation = (
 
 
 class ControlAnswer(Wire, frozen=True):
-    """What the engine says to a request: whether it was taken, where the engine stands, and why not."""
+    """Answer of the engine to a request: accepted or not, the current step, and why not."""
 
     accepted: bool
     step: str

@@ -30,7 +30,7 @@ class PublishedRow(Wire, frozen=True):
     """One line of a published table."""
 
     table: str
-    """Which of the publication's tables; empty where it has one."""
+    """Name of the publication's table; empty where it has one."""
     as_printed: str
     """Filesystem and options in the publication's own words: "ext4 -I 256 data=writeback"."""
     figures: tuple[Measurement, ...]

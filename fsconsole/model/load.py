@@ -29,7 +29,7 @@ SHIFT_LESS = SUB_BITS + 1
 """index = (shift << SUB_BITS) + (value >> shift), where shift = value.bit_length() - SHIFT_LESS."""
 OFFSET_NS = 1 << SUB_BITS
 SLOW_NS, VERY_SLOW_NS = 2_000_000_000, 10_000_000_000
-"""What tiobench counts apart: operations over 2 s and over 10 s."""
+"""Limits above which tiobench counts operations apart: over 2 s and over 10 s."""
 _LARGEST_NS = 2**63 - 1
 """No clock of the kernel says more, so that whoever counts need not ask."""
 
@@ -51,14 +51,14 @@ _TIMED_IN: dict[WorkloadKind, tuple[Timed, ...]] = {
 
 
 class LatencyBucket(Wire, frozen=True, array_like=True):
-    """How many operations fell into one bucket; on the wire [bucket, count], since a journal holds thousands."""
+    """Number of operations in one bucket; on the wire [bucket, count], since a journal holds thousands."""
 
     bucket: int
     count: int
 
 
 class Beyond(Wire, frozen=True, array_like=True):
-    """How many operations took longer than a limit of the plan; on the wire [edge_ns, count]."""
+    """Number of operations that took longer than a limit of the plan; on the wire [edge_ns, count]."""
 
     edge_ns: int
     count: int
@@ -204,7 +204,7 @@ REGION_BYTES = WORD_BYTES * REGION_WORDS
 
 
 class ThreadState(IntEnum):
-    """Where a thread stands; FAILED goes with an errno in its slot."""
+    """Status of a thread; FAILED goes with an errno in its slot."""
 
     STARTING = 0
     READY = 1

@@ -51,7 +51,7 @@ class StepKind(str, Enum):
 
 
 CLOSED_BY = {StepKind.WORKLOAD: StepKind.DRAIN, StepKind.DELETE: StepKind.DELETE_UNMOUNT}
-"""What brings to the device what a step may have done in memory only, where it comes right after that step."""
+"""Steps that flush to the device what the step before may have done in memory only."""
 
 
 class Write(Wire, frozen=True):
@@ -72,7 +72,7 @@ class Step(Wire, frozen=True, omit_defaults=True):
     title: str
     commands: tuple[tuple[str, ...], ...] = ()
     changes: str = ""
-    """What it changes, for the list of commands: "formats /dev/loop0"; empty for a step that only reads."""
+    """Its changes, for the list of commands: "formats /dev/loop0"; empty for a step that only reads."""
     undo: str = ""
     workload: int | None = None
     """Index of the cell's workload, for workload and drain steps."""
@@ -134,7 +134,7 @@ class Order(str, Enum):
 
 
 class Equalise(str, Enum):
-    """What every target goes through before each cell, so that no variant inherits a fresher device."""
+    """Preparation of every target before each cell, so that no variant gets a fresher device."""
 
     DISCARD = "discard"
     ZERO = "zero"
@@ -143,7 +143,7 @@ class Equalise(str, Enum):
 
 
 class Keep(str, Enum):
-    """What scaling to a device leaves as it is written."""
+    """Quantity that scaling leaves as written."""
 
     THREADS = "threads"
     """Threads, number of files and blocks; files get smaller, down to a block."""
@@ -168,7 +168,7 @@ class Scaling(Wire, frozen=True):
 
 
 class DeleteWith(str, Enum):
-    """How the tree is removed at the end of a cell."""
+    """Ways of removing the tree at the end of a cell."""
 
     RM = "rm"
     BUILT_IN = "built-in"
@@ -189,7 +189,7 @@ class ArraySpec(Wire, frozen=True):
     chunk_bytes: int = 0
     """0: as mdadm chooses."""
     members: int = 0
-    """How many of the targets, the first ones; 0: all."""
+    """Number of targets, the first ones; 0: all."""
     stripe_cache_size: int = 0
     """Pages per member that raid4, raid5 and raid6 keep; 0: as it is."""
     group_thread_count: int = -1
@@ -199,11 +199,11 @@ class ArraySpec(Wire, frozen=True):
     consistency_policy: str = ""
     """One of "resync", "bitmap" and "ppl"; empty: as mdadm chooses."""
     assume_clean: bool = False
-    """Whether the first resync is left out: redundant blocks are not what they should be, and figures say so."""
+    """True if the first resync is left out: redundant blocks are not what they should be, and figures say so."""
 
 
 class After(Wire, frozen=True):
-    """What happens to the filesystem after its workloads."""
+    """Steps after a filesystem's workloads."""
 
     check: bool = True
     crash: bool = False
@@ -285,7 +285,7 @@ class Plan(Wire, frozen=True):
     baseline: str = ""
     """Label of the first variant that is no raw row: its pilot sizes the loads. Empty in older journals."""
     notes: tuple[str, ...] = ()
-    """What the plan left out or could not do, and why, in sentences: dropped combinations, duplicates."""
+    """Sentences on what the plan left out or could not do, and why: dropped combinations, duplicates."""
     same: float = DEFAULT_SAME
     """Share of the baseline's figure within which a difference is called the same."""
     primary: Metric | None = None

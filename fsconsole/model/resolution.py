@@ -36,7 +36,7 @@ _DECLARED = {
     **dict.fromkeys(_CPU_TIMES, _TICK_S),
     **dict.fromkeys((Metric.OVERHEAD, Metric.OVER_2_S, Metric.OVER_10_S), 0.0),
 }
-"""Where it isn't that of the unit."""
+"""Resolutions that differ from their unit's."""
 _PERCENTILES = frozenset(
     metric
     for metric in (

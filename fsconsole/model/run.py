@@ -30,7 +30,7 @@ class Target(Wire, frozen=True):
 
     @property
     def shared(self) -> str:
-        """What its disk is shared with, "is on a disk shared with /"; empty for a disk without the system."""
+        """Users of its disk, "is on a disk shared with /"; empty for a disk without the system."""
         return next((hazard.reason for hazard in self.shown if hazard.check == SHARED), "")
 
 

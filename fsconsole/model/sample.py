@@ -129,7 +129,7 @@ class LoadProgress(Wire, frozen=True):
 
 
 class StepProgress(Wire, frozen=True):
-    """How far the current step is, where its program or the kernel tells; left_s is the kernel's guess, where it has one."""
+    """Progress of the current step, where its program or the kernel reports it; left_s is the kernel's estimate."""
 
     done_percent: float
     left_s: float | None = None

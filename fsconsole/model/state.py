@@ -27,7 +27,7 @@ from fsconsole.model.sample import Sample
 
 
 class CellStatus(str, Enum):
-    """Where a cell stands; UNKNOWN: started, without an end, and the engine is gone."""
+    """Status of a cell; UNKNOWN: started, without an end, and the engine is gone."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -44,7 +44,7 @@ OPEN_STATUSES = frozenset({CellStatus.PENDING, CellStatus.RUNNING, CellStatus.UN
 
 
 class RunStatus(str, Enum):
-    """Where a run stands by its journal; whether a RUNNING one lives is for the lock to say."""
+    """Status of a run by its journal; the lock tells whether a RUNNING one is alive."""
 
     NEW = "new"
     RUNNING = "running"

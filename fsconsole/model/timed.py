@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Timed(str, Enum):
-    """What is timed: a file operation as a whole, or each call that moves data."""
+    """Timed operations: a file operation as a whole, or each call that moves data."""
 
     CREATE = "create"
     """Making the empty file: the open."""

@@ -35,7 +35,7 @@ class Verdict(str, Enum):
 
 
 class Scale(str, Enum):
-    """How two figures are compared."""
+    """Ways of comparing two figures."""
 
     RATIO = "ratio"
     DIFFERENCE = "difference"

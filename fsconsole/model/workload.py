@@ -43,7 +43,7 @@ OPERATIONS = (
     WorkloadKind.STAT,
     WorkloadKind.DELETE,
 )
-"""What the built-in generator does with one file, and what a mix may be made of."""
+"""Operations of the built-in generator on one file, of which a mix is made."""
 BUILT_IN = frozenset({*OPERATIONS, WorkloadKind.MIX})
 """Kinds that the built-in generator does."""
 PROGRAMS: frozenset[WorkloadKind | Generator] = frozenset({WorkloadKind.COMMAND})
@@ -55,7 +55,7 @@ _CHANGING = _WRITING | {WorkloadKind.DELETE}
 
 
 class DataKind(str, Enum):
-    """What is written into files."""
+    """Content of written files."""
 
     RANDOM = "random"
     ZERO = "zero"
@@ -64,7 +64,7 @@ class DataKind(str, Enum):
 
 
 class Layout(str, Enum):
-    """Where the files of a workload lie."""
+    """Directory layouts of a workload's files."""
 
     ONE = "one"
     PER_THREAD = "per-thread"
@@ -72,7 +72,7 @@ class Layout(str, Enum):
 
 
 class End(str, Enum):
-    """Where a limit by time or bytes ends a load: after the current file, as FFSB, or in the middle of it."""
+    """Points at which a limit by time or bytes ends a load: after the current file, as FFSB, or in the middle of it."""
 
     BETWEEN_OPERATIONS = "between-operations"
     AT_ONCE = "at-once"
@@ -163,7 +163,7 @@ class Workload(Wire, frozen=True):
     source: int | None = None
     """Index, among the cell's workloads, of the create whose files this one works on."""
     seed: int = 0
-    """What sizes, offsets and draws of a mix come from."""
+    """Seed of sizes, offsets and draws of a mix."""
     settings: tuple[tuple[str, str], ...] = ()
     """(name, value) pairs of device and kernel settings that hold for this workload alone."""
     thread_counts: tuple[int, ...] = ()
@@ -218,7 +218,7 @@ class Workload(Wire, frozen=True):
 
     @property
     def operations(self) -> tuple[tuple[WorkloadKind, int], ...]:
-        """What it does to files, with weights."""
+        """Its operations on files, with weights."""
         return self.weights if self.kind is WorkloadKind.MIX else ((self.kind, 1),)
 
     @property
@@ -237,22 +237,22 @@ class Workload(Wire, frozen=True):
 
     @property
     def creates(self) -> bool:
-        """Whether it makes files, in a directory of its own."""
+        """True if it makes files, in a directory of its own."""
         return self._does(frozenset({WorkloadKind.CREATE}))
 
     @property
     def deletes(self) -> bool:
-        """Whether it removes files."""
+        """True if it removes files."""
         return self._does(frozenset({WorkloadKind.DELETE}))
 
     @property
     def reads(self) -> bool:
-        """Whether it reads what files hold."""
+        """True if it reads what files hold."""
         return self._does(_READING)
 
     @property
     def writes(self) -> bool:
-        """Whether it hands data to the kernel."""
+        """True if it hands data to the kernel."""
         return self._does(_WRITING)
 
     @property
@@ -262,7 +262,7 @@ class Workload(Wire, frozen=True):
 
     @property
     def changes(self) -> bool:
-        """Whether something of it has to be brought to the device afterwards; of other generators: always."""
+        """True if something of it has to be brought to the device afterwards; of other generators: always."""
         return self.kind not in BUILT_IN or self._does(_CHANGING)
 
     def _does(self, kinds: frozenset[WorkloadKind]) -> bool:

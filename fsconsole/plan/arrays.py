@@ -65,7 +65,7 @@ ARRAY_NAME = ARRAY_PATH.removeprefix("/dev/")
 _CHUNK_BYTES = 512 * KIB
 """mdadm's own (man 8 mdadm, --chunk)."""
 _TABLES_BYTES, _LEAST_HEADROOM_CHUNKS, _HEADROOM_SHARE, _MOST_HEADROOM_BYTES = 3 * MIB, 2, 1024, 128 * MIB
-"""What mdadm 4.2 leaves free before the data, rounded up (super1.c, validate_geometry1): it depends on its version."""
+"""Bytes that mdadm 4.2 leaves free before the data, rounded up (super1.c, validate_geometry1): it depends on its version."""
 
 
 Lacking = Mapping[str, str]
@@ -75,7 +75,7 @@ EVERY_LEVEL: Lacking = {}
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What a cell's filesystem is made on: a target, or an array of several; reasons: why it can't be made."""
+    """Device of a cell's filesystem: a target, or an array of several; reasons: why it can't be made."""
 
     target: TargetSpec
     array: ArraySpec | None = None
@@ -151,7 +151,7 @@ def array_reasons(spec: ArraySpec, targets: Sequence[TargetSpec], support: Lacki
 
 
 BLOCK_BYTES = 4096
-"""What ext4 and xfs take for a block, unless a plan says otherwise."""
+"""Block size of ext4 and xfs, unless a plan says otherwise."""
 _PARITY_DISKS = {"raid0": 0, "raid4": 1, "raid5": 1, "raid6": 2}
 _NOT_IN_THE_ROW = frozenset("SJ")
 """Flags of mdstat: a spare, and the disk of a write journal."""
@@ -176,13 +176,13 @@ class Geometry:
 
     @property
     def ext4_words(self) -> str:
-        """What mkfs.ext4 takes, in blocks."""
+        """Words for mkfs.ext4, in blocks."""
         chunk, stripe = self.chunk_bytes // BLOCK_BYTES, self.stripe_bytes // BLOCK_BYTES
         return f"-E stride={chunk},stripe_width={stripe}"
 
     @property
     def xfs_words(self) -> str:
-        """What mkfs.xfs takes."""
+        """Words for mkfs.xfs."""
         return f"-d su={self.chunk_bytes // KIB}k,sw={self.data_disks}"
 
 
@@ -218,7 +218,7 @@ _LEFT_ALONE = {
     (False, False): "the kernel tells mkfs otherwise, so name it",
     (False, True): "the kernel tells mkfs otherwise, so name it",
 }
-"""What mkfs does without these words: by whether the kernel reports the same stripes, and whether the device is small."""
+"""Notes on mkfs without these words: by whether the kernel reports the same stripes, and whether the device is small."""
 
 
 @dataclass(frozen=True, slots=True)

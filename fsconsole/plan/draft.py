@@ -71,7 +71,7 @@ class Draft:
         return tuple(n for n in range(len(self.plan.variants)) if n not in self.off_variants)
 
     def is_ticked(self, filesystem: str) -> bool:
-        """Whether a checklist of this filesystem is ticked."""
+        """Return True if a checklist of this filesystem is ticked."""
         return any(self.plan.checklists[number].filesystem == filesystem for number in self.checklists)
 
 

@@ -97,7 +97,7 @@ FIXED_CELL_S = 3.0
 """mkfs, mounts, check and delete of a small cell, taken together; a strike with its recovery, taken together."""
 
 _PASSES = {Equalise.DISCARD: 0, Equalise.NONE: 0, Equalise.ZERO: 1, Equalise.PRECONDITION: 2}
-"""How often the whole target is written to make cells equal."""
+"""Passes of writes over the whole target that make cells equal."""
 
 
 def estimate(cells: Sequence[Cell], sizes: dict[str, int], catalog: Catalog, assumed_bytes_per_s: float) -> Estimate:

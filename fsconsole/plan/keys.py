@@ -108,7 +108,7 @@ class Key:
     """The attributes that carry its value, where that isn't the one of its name."""
     is_required: bool = False
     hint: str = ""
-    """What a form's field takes, in a few words."""
+    """Hint of a form's field, in a few words."""
     offered: tuple[str, ...] = ()
     """Values that the console begins with."""
     kinds: frozenset[WorkloadKind] = frozenset(WorkloadKind)

@@ -68,7 +68,7 @@ class Kind:
 
     @property
     def is_typed(self) -> bool:
-        """Whether there are values beside its choices."""
+        """True if there are values beside its choices."""
         return not self.choices or self.of_text is number_of
 
     def read(self, table: Table, name: str) -> Any:

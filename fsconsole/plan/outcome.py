@@ -26,7 +26,7 @@ from fsconsole.plan.power import power_of
 from fsconsole.plan.rows import Candidate, labels_of, list_candidates, rows_of
 
 _NO_DRIVER = "not in this kernel"
-"""What the catalog's JSON says under "kernel" where there is no driver."""
+"""Text of the catalog's JSON under "kernel" where there is no driver."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +99,7 @@ class Outcome:
     """Of the candidates, one for one."""
     plan: Plan | None = None
     power: PowerAnswer | None = None
-    """What the plan can find; None where there is no cell."""
+    """Smallest differences that the plan can find; None without cells."""
     problem: str = ""
     hint: str = ""
 

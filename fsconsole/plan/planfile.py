@@ -20,7 +20,7 @@ DEFAULT_REPEATS = 5
 AUTO_REPEATS = (LOOKS[-1], True)
 """PlanFile.repeats and is_auto where the plan says "auto"."""
 DEFAULT_SEED = 1
-"""Where a plan names no seed: any number does, as long as it is recorded."""
+"""Seed of a plan that names none: any number does, as long as it is recorded."""
 DEFAULT_BLOCK_SIZE_BYTES = 65536
 """Bull's write size of 2008."""
 DEFAULT_LOAD_TIME_S = 10.0
@@ -29,7 +29,7 @@ _CHECK_AND_DELETE = After()
 
 
 class ScaleKind(str, Enum):
-    """How sizes are made to fit."""
+    """Ways of making sizes fit."""
 
     NONE = "none"
     FIT = "fit"
@@ -94,7 +94,7 @@ class PlanFile:
     variants: tuple[VariantText, ...] = ()
     repeats: int = DEFAULT_REPEATS
     is_auto: bool = False
-    """Whether the run ends after the first look (model.statistics.LOOKS) at which all is decided."""
+    """True if the run ends after the first look (model.statistics.LOOKS) at which all is decided."""
     same: float = DEFAULT_SAME
     primary: Metric | None = None
     control: bool = False

@@ -46,7 +46,7 @@ class Candidate:
 
     @property
     def is_row(self) -> bool:
-        """Whether it is one of the grid's."""
+        """True if it is one of the grid's."""
         return not (self.is_excluded or self.broken or self.is_double)
 
     @property

@@ -23,14 +23,14 @@ Loads = tuple[Workload, ...]
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What loads are scaled to, in bytes; 0: unknown."""
+    """Sizes to scale loads to, in bytes; 0: unknown."""
 
     usable: int = 0
     """Least that one of the plan's filesystems offers on its smallest device."""
     device: int = 0
     """Of the device, or array, itself."""
     memory: int = 0
-    """That the load's page cache may take: of this machine, or of the cell's memory cgroup."""
+    """Memory for the load's page cache: of this machine, or of the cell's memory cgroup."""
 
 
 @dataclass(frozen=True, slots=True)

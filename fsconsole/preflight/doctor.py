@@ -24,7 +24,7 @@ LEAST_COLUMNS, LEAST_LINES = 80, 24
 
 
 class Status(str, Enum):
-    """How a thing was found; the values are printed."""
+    """Results of a check; the values are printed."""
 
     OK = "ok"
     LIMITED = "limited"

@@ -17,7 +17,7 @@ from fsconsole.system.run import find_program
 
 
 class Versions(Wire, frozen=True):
-    """What the answers hold for: another kernel, tool or catalog may answer otherwise."""
+    """Kernel, tools and catalog that the answers are valid for."""
 
     kernel: str
     """Release and build (uname -r, uname -v): the same release may be configured in another way."""

@@ -71,7 +71,7 @@ def array_levels(mdstat: str, aliases: str) -> tuple[str, ...]:
 
 
 def require_free_array_name() -> None:
-    """Let pass where no array has the name that a run's own gets. Raises DeviceRefused."""
+    """Raise DeviceRefused if an array has the name that a run's own gets."""
     for array in held_arrays():
         if array.name == ARRAY_NAME:
             members = ", ".join(sorted(array.members))
@@ -83,7 +83,7 @@ def require_free_array_name() -> None:
 
 
 class Driver(str, Enum):
-    """How the kernel serves a filesystem; the values are printed."""
+    """Kernel support for a filesystem; the values are printed."""
 
     LOADED = "in the kernel"
     MODULE = "a module, loaded when it is mounted"
@@ -132,7 +132,7 @@ class RunsDisk:
 
 @dataclass(frozen=True, slots=True)
 class TerminalFacts:
-    """What stdout is: columns and lines are 0 where it is no terminal."""
+    """Terminal of stdout: columns and lines are 0 where it is none."""
 
     name: str
     """$TERM."""
@@ -152,7 +152,7 @@ class MachineFacts:
     memory_bytes: int
     available_bytes: int
     programs: tuple[Tool, ...]
-    """What every run needs, whatever the filesystem."""
+    """Requirements of every run, whatever the filesystem."""
     filesystems: tuple[FilesystemSupport, ...]
     namespace: SelfTest
     confinement: SelfTest
@@ -164,7 +164,7 @@ class MachineFacts:
     terminal: TerminalFacts
     array_tool: Tool = Tool("mdadm", "mdadm")
     array_levels: tuple[str, ...] = ()
-    """What the kernel, or a module of it, makes arrays of."""
+    """Array support of the kernel or its modules."""
     generators: tuple[Tool, ...] = ()
     """Load generators that only some plans call."""
     page_reporting: bool = False
@@ -216,7 +216,7 @@ def why_absent(filesystem: Filesystem, kernel: str) -> str:
 
 
 ENGINE_PROGRAMS = ("bwrap", "mount", "umount", "unshare", "wipefs")
-"""What gate and engine call beside the commands of the plan's steps."""
+"""Programs that gate and engine call beside the plan's steps."""
 _LONG_OPTION = frozenset({"bwrap", "fio"})
 """Tools that tell their version by --version alone."""
 GENERATOR_PROGRAMS = ("bonnie++", "fio")

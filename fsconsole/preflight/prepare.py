@@ -57,7 +57,7 @@ def seen_codes(plan: Plan, reports: Sequence[GateReport]) -> tuple[str, ...]:
 
 
 def check_seen(code: str, now: Sequence[str], reports: Sequence[GateReport]) -> None:
-    """Let a start pass whose plan and devices have the codes that they had when code was given. Raises NotAsShown."""
+    """Raise NotAsShown unless plan and devices have the codes that they had when the code was given."""
     seen = code.strip().upper().split(BETWEEN)
     if len(seen) != len(now):
         raise NotAsShown("the choice of devices")

@@ -26,7 +26,7 @@ from fsconsole.text import MIB
 from fsconsole.units import format_bytes
 
 ROOM_BYTES = 768 * MIB
-"""What the images may take: the largest is sparse, and mkfs.xfs fills its log with zeros."""
+"""Space for the images: the largest is sparse, and mkfs.xfs fills its log with zeros."""
 _ANSWER_S = 120.0
 _ARGV = (sys.executable, "-m", "fsconsole.preflight.probe_child")
 WITHOUT_ROOT = "not root: mkfs alone was tried, no mount word and nothing of what the kernel takes"

@@ -45,7 +45,7 @@ from fsconsole.system.run import RealExecutor
 
 
 class TrialOrder(Wire, frozen=True):
-    """What to try: the filesystems, and which of them the kernel can mount."""
+    """Filesystems to try, and which of them the kernel can mount."""
 
     as_root: bool
     room_bytes: int
@@ -105,7 +105,7 @@ def _variant(filesystem: Filesystem, mkfs: Sequence[str] = (), mount: Sequence[s
 _COMMAND_S = 30.0
 _LEAST_FREE_BYTES = 2**20
 _DEPRECATED = re.compile(r"Deprecated parameter '(?P<word>\w+)'")
-"""What fs/fs_parser.c says of a word that is taken and on its way out."""
+"""Message of fs/fs_parser.c about a deprecated word."""
 _ERROR = re.compile(r"\s*(?:ERROR|Error): ")
 _NO_REASON = re.compile(r"^(?:mke2fs |mkfs\.\w+ |mkreiserfs |nilfs|Usage|usage|\s|$)")
 """A tool's banner and its help, which surround the reason."""
@@ -113,7 +113,7 @@ _NO_REASON = re.compile(r"^(?:mke2fs |mkfs\.\w+ |mkreiserfs |nilfs|Usage|usage|\
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Where options are tried: nothing of it outlives the process, or is seen outside of it."""
+    """Place to try options: nothing of it outlives the process, or is visible outside."""
 
     executor: Executor
     """Gives back what the kernel logged, where that can be read."""
@@ -126,7 +126,7 @@ class Bench:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What one image came to: a refusal with its words, or what was read back."""
+    """Result of one image: a refusal with its words, or the features read back."""
 
     refusal: str = ""
     features: Mapping[Scope, Mapping[str, str]] = field(default_factory=dict)

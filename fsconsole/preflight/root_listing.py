@@ -39,7 +39,7 @@ class RootEntry(Wire, frozen=True):
 
 
 class RootListing(Wire, frozen=True):
-    """What a filesystem holds: its entries by name, and the bytes in use; why is empty where it could be looked at."""
+    """Content of a filesystem: its entries by name, and the bytes in use; why is empty where it could be read."""
 
     used_bytes: int = 0
     entries: tuple[RootEntry, ...] = ()

@@ -30,7 +30,7 @@ BY_NAME, BY_CHANGE = "variant", "change"
 
 
 class BlockKind(str, Enum):
-    """What the figures of a block belong to."""
+    """Subjects of a block's figures."""
 
     LOAD = "load"
     LIFE = "life"
@@ -39,7 +39,7 @@ class BlockKind(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class GridChoice:
-    """How a grid is asked for; empty fields: as the plan and the metrics have it."""
+    """Request for a grid; empty fields: as the plan and the metrics have it."""
 
     sort_by: str = ""
     """Column or axis, or "variant", or "change"."""
@@ -108,7 +108,7 @@ class Block:
     same: float = 0.10
     """Share within which a difference is the same."""
     common: tuple[str, ...] = ()
-    """What all rows of a filesystem share: "xfs: -m reflink=0; logbsize=256k"."""
+    """Options that all rows of a filesystem share: "xfs: -m reflink=0; logbsize=256k"."""
     notes: tuple[str, ...] = ()
     """Why there are no verdicts (yet), that the baseline was chosen after the run, ..., in sentences."""
     pairs: tuple[Pair, ...] = ()
@@ -194,7 +194,7 @@ def _bare(kind: BlockKind, part: int, rows: Sequence[GridRow], plan: Plan) -> Bl
 
 @dataclass(frozen=True, slots=True)
 class _Against:
-    """What rows are compared with: a variant, or else the value of an axis; words name either."""
+    """Baseline of rows: a variant, or else the value of an axis; words name either."""
 
     words: str
     label: str = ""

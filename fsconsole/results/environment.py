@@ -27,7 +27,7 @@ _SEEDS = frozenset(
 
 
 class Varied(str, Enum):
-    """What runs may differ in; the values are those of --vary, and their order is that of print."""
+    """Differences between runs; the values are those of --vary, and their order is that of print."""
 
     HOST = "host"
     KERNEL = "kernel"

@@ -137,7 +137,7 @@ def _is_lost(cell: Cell, state: CellState, step: StepState) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RowKey:
-    """What the cells of one row have in common: everything but the repeat."""
+    """Key of a row: everything its cells have in common, all but the repeat."""
 
     target: str
     array: ArraySpec | None
@@ -250,7 +250,7 @@ class Summary:
 
     @property
     def n(self) -> int:
-        """How many figures there are."""
+        """Number of figures."""
         return len(self.values)
 
 

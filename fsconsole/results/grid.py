@@ -199,13 +199,13 @@ class GridRow:
     notes: tuple[str, ...]
     """Why figures are missing, in words; empty where none is."""
     printed: tuple[str, ...] = ()
-    """What publications call it, and the variants that came out equal to it."""
+    """Names in publications, and the variants that came out equal to it."""
     with_redone: bool = False
-    """Whether its figures are those of rounds that ran again, too."""
+    """True if its figures are those of rounds that ran again, too."""
 
     @property
     def id(self) -> str:
-        """What tells it from the other rows of its run, however far that has come."""
+        """Key that tells it from the other rows of its run, however far that has come."""
         return f"{min(self.indexes)}/{'' if self.key.workload is None else self.key.workload}"
 
     @property
@@ -243,7 +243,7 @@ class Grid:
     sorted_by: Metric
     warnings: tuple[Noted, ...]
     publication: Publication | None = None
-    """What is laid beside it: shown, and never ranked."""
+    """Published table beside it: shown, and never ranked."""
 
 
 _SPREAD_LIMIT_PERCENT = 10.0

@@ -27,7 +27,7 @@ _LARGEST_LOG = 500.0
 
 
 class Answer(str, Enum):
-    """Whether a row meets a requirement."""
+    """True if a row meets a requirement."""
 
     YES = "yes"
     NO = "no"

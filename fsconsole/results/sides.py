@@ -30,7 +30,7 @@ _MOST_TOLD = 6
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What is compared as one: a run, several runs that agree in what is varied, or a published table."""
+    """Side of a comparison: a run, several runs that agree in what is varied, or a published table."""
 
     letter: str
     runs: tuple[RunState, ...] = ()
@@ -398,7 +398,7 @@ def _placed(blocks: _Places, first: _Places) -> _Places:
 
 
 class _Unit(Enum):
-    """What is repeated: rounds of one run, or, where a side has several, runs."""
+    """Repeated unit: rounds of one run, or, where a side has several, runs."""
 
     ROUND = "round"
     RUN = "run"

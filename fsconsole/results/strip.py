@@ -25,7 +25,7 @@ class StripScale:
 
     @property
     def head(self) -> str:
-        """What stands over the strips: both ends, and the baseline in the middle."""
+        """Axis above the strips: both ends, and the baseline in the middle."""
         left, middle, right = f"-{100 * LINEAR:.0f}", "0", f"+{100 * LINEAR:.0f}"
         if self.factor:
             left, middle, right = f"/{self.factor}", "1", f"x{self.factor}"

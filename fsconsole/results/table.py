@@ -29,9 +29,9 @@ class Column:
     unit: str = ""
     is_right: bool = True
     is_whole: bool = False
-    """Whether the name stands in one line, however long."""
+    """True if the name stands in one line, however long."""
     is_drawn: bool = False
-    """Whether the texts are drawn with characters of one width: Markdown keeps their spaces."""
+    """True if the texts are drawn with characters of one width: Markdown keeps their spaces."""
 
     @property
     def head(self) -> tuple[str, str]:
@@ -49,7 +49,7 @@ class TableRow:
     """One row; all texts are printable. Without cells the notes stand in their place, else below the row."""
 
     key: str
-    """What tells it from the others, also when the table is shown anew."""
+    """Key that tells it from the others, also when the table is drawn again."""
     name: str
     cells: tuple[str, ...]
     notes: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class TableValue:
-    """What a table shows; mark stands in the rule below the head of one column."""
+    """Content of a table; mark stands in the rule below the head of one column."""
 
     name: str
     columns: tuple[Column, ...]
@@ -69,7 +69,7 @@ class TableValue:
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """What each column takes that shows its head and all cells whole."""
+        """Width of each column that shows its head and all cells whole."""
         full = [row.cells for row in self.rows if row.cells]
         return tuple(
             max(map(cells_of, (*column.head, *(cells[index] for cells in full))))
@@ -103,7 +103,7 @@ class TableLayout:
 
     @property
     def height(self) -> int:
-        """How many lines all rows take."""
+        """Number of lines of all rows."""
         return self.begins[-1]
 
     def row_at(self, line: int) -> int:

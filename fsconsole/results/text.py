@@ -49,7 +49,7 @@ _MORE = "`fsconsole results --explain`: what columns mean, what to do about warn
 
 @dataclass(frozen=True, slots=True)
 class ReportPage:
-    """How wide the report is (at least LEAST_WIDTH), and whether it explains columns and warnings."""
+    """Layout of the report: its width (at least LEAST_WIDTH), and True if it explains columns and warnings."""
 
     width: int = 80
     explain: bool = False

@@ -34,7 +34,7 @@ class GaugeValue:
     """The figure in words, with its unit."""
     marks: tuple[Threshold, ...] = ()
     parts: tuple[Part, ...] = ()
-    """What the bar is made of; empty: of the value alone."""
+    """Parts of the bar; empty: the value alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Series:
     style: str
     """A word that maps to a colour, as Part.kind does."""
     behind: bool = False
-    """Whether it is drawn faintly, behind the others: the curve of the cell before."""
+    """True if it is drawn faintly, behind the others: the curve of the cell before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class PlotValue:
     y_text: str
     """y_max in words, with its unit."""
     x_text: str
-    """What the width is, in words."""
+    """Width in words."""
     marks: tuple[Threshold, ...] = ()
 
 

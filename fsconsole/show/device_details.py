@@ -19,7 +19,7 @@ _STATES = {Claim.FREE: "free", Claim.HAZARDOUS: "warning", Claim.IN_USE: "", Cla
 
 
 Part = tuple[str, str, str]
-"""What it is about (empty on continuation lines), the text, and its tone."""
+"""Subject (empty on continuation lines), text, and tone."""
 
 
 def details(

@@ -115,7 +115,7 @@ class ListedEntry:
 
     @property
     def is_proved(self) -> bool:
-        """Whether it was looked at closely enough to say that it may be wiped, or may not."""
+        """True if it was looked at closely enough to say that it may be wiped, or may not."""
         return self.state.claim in {Claim.FREE, Claim.IN_USE} or bool(self.hazards)
 
     @property
@@ -125,7 +125,7 @@ class ListedEntry:
 
     @property
     def questions(self) -> tuple[Hazard, ...]:
-        """What would be lost, which is asked about."""
+        """Content that would be lost, which is asked about."""
         return tuple(hazard for hazard in self.hazards if hazard.verdict is Verdict.ASKED)
 
     @property
@@ -151,13 +151,13 @@ class Listing:
 
     @property
     def syncs(self) -> bool:
-        """Whether an array's progress moves."""
+        """True if an array's progress moves."""
         arrays = (entry.device.md for entry in self.entries)
         return any(array is not None and array.progress_percent is not None for array in arrays)
 
     @property
     def has_scratch(self) -> bool:
-        """Whether there is a scratch device."""
+        """True if there is a scratch device."""
         return any(entry.device.is_scratch for entry in self.entries)
 
 
@@ -237,7 +237,7 @@ class Sheet:
 
 _GAP = 2
 _STATE_ROOM, _WHOLE_STATE_ROOM = 26, 34
-"""What the state keeps before others come in; it has all that is left over."""
+"""Least width of the state column; it gets all that is left over."""
 _NAME_ROOM = 34
 """A longer name (a volume's own, deep in the tree) loses its middle; the details have it whole."""
 _TICK_WIDTH = 4
@@ -309,7 +309,7 @@ _WORDS = {
     "diskseq": "sequence number",
     "device_number": "number",
 }
-"""What tells most comes first. A name is not among them: what stands under one is what is compared."""
+"""Groups, the most telling one first. A name is not among them: rows with the same name are compared."""
 _MOST_TOLD = 2
 _BYTES = frozenset({"size_bytes", "partition_start_bytes", "backing_offset_bytes", "backing_limit_bytes"})
 

@@ -42,7 +42,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What plots are made of; best are the highest rates seen, in bytes/s, 0 where there are none."""
+    """Data of plots; best are the highest rates seen, in bytes/s, 0 where there are none."""
 
     current: Trace | None = None
     previous: Trace | None = None
@@ -172,14 +172,14 @@ def _figures(point: Point) -> Figures:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What the cells are called, printable, and how many columns the longest name takes."""
+    """Printable names of the cells, and the width of the longest."""
 
     texts: tuple[str, ...]
     widest: int
     brief: tuple[str, ...]
     """Without what the run's title says of all of them."""
     of_all: str
-    """What that is: that no array was ever synced; empty where some were, or there are none."""
+    """Label of arrays that were never synced; empty where some were, or there are none."""
 
     def text(self, index: int, width: int) -> str:
         """Return a cell's name, the brief one where the longest of the others don't fit."""
@@ -188,7 +188,7 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class CellEstimates:
-    """What the cells that are over tell: seconds that one takes, and the raw rows' rates in bytes/s, 0 without one."""
+    """Figures of finished cells: seconds for one, and the raw rows' rates in bytes/s, 0 without one."""
 
     cell_s: float
     raw_write_bytes_s: float
@@ -197,7 +197,7 @@ class CellEstimates:
 
 @dataclass(frozen=True, slots=True)
 class RunSnapshot:
-    """What one look at a run's journal and lock found."""
+    """Result of one look at a run's journal and lock."""
 
     folder: RunFolder
     state: RunState
@@ -207,18 +207,18 @@ class RunSnapshot:
     history: History
     alive: bool
     read_only: bool = False
-    """Whether its disk takes no writes; asked of a dead run alone."""
+    """True if its disk takes no writes; asked of a dead run alone."""
     is_imported: bool = False
-    """Whether it is another machine's, which is never resumed here."""
+    """True if it is another machine's, which is never resumed here."""
 
     @property
     def finished(self) -> bool:
-        """Whether the run is over by its journal."""
+        """True if the run is over by its journal."""
         return self.state.status is RunStatus.FINISHED
 
     @property
     def dead(self) -> bool:
-        """Whether its engine died; a run that never started counts too."""
+        """True if its engine died; a run that never started counts too."""
         return not self.alive and not self.finished
 
 

@@ -103,7 +103,7 @@ class FormField:
     hint: str
     text: str
     is_wide: bool = False
-    """Whether it takes the whole line, and its hint the next one."""
+    """True if it takes the whole line, and its hint the next one."""
 
 
 def form_fields(table: Mapping[str, object]) -> tuple[FormField, ...]:

@@ -127,7 +127,7 @@ _EMPTY = TableValue("variant", (), ())
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How the operator wants to see a run's blocks."""
+    """View of a run's blocks, as the operator chose it."""
 
     of_blocks: GridChoice = AS_PLANNED
     publication: Publication | None = None
@@ -144,10 +144,10 @@ class BlockView:
     at: int = 0
     table: TableValue = _EMPTY
     sorts: tuple[str, ...] = ()
-    """What each column of the table sorts by, as --sort takes it; empty: it has no order."""
+    """Sort key of each column, as --sort takes it; empty: it has no order."""
     caption: str = "The plan has no cells."
     limits: tuple[str, ...] = ()
-    """Which rows of the run meet what its plan requires, in sentences."""
+    """Sentences on which rows of the run meet what its plan requires."""
 
     @property
     def block(self) -> Block | None:

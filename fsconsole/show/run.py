@@ -103,7 +103,7 @@ def cleaned_words(printed: str) -> str:
 # Heights of the parts of the Run screen, so that 24 lines show what matters.
 
 _CELLS, _GAUGES, _PLOT = 5, 7, 4
-"""What each part gets before any gets more."""
+"""Least height of each part."""
 _MOST_CELLS = 12
 _MOST_PLOT = 40
 WIDE_COLUMNS = 150
@@ -278,7 +278,7 @@ def _output(command: CommandFinished, read: Read, width: int) -> Iterator[TextLi
 
 
 class Plotted(str, Enum):
-    """What is plotted; the values are shown."""
+    """Plots; the values are shown."""
 
     THROUGHPUT = "throughput"
     DIRTY = "dirty memory"
@@ -286,7 +286,7 @@ class Plotted(str, Enum):
 
     @property
     def following(self) -> Plotted:
-        """What comes after it."""
+        """Next plot."""
         every = tuple(Plotted)
         return every[(every.index(self) + 1) % len(every)]
 

@@ -22,7 +22,7 @@ _COLUMNS = (
     Column("size"),
 )
 _RESUME = ": fsconsole resume "
-"""How the status of a run ends that can be resumed; here a key does that."""
+"""Ending of the status of a run that can be resumed; here a key does that."""
 _MOST_STANDING = 33
 """Columns: "engine died in workload of cell 6"."""
 _LIVING = frozenset({"running", "paused"})
@@ -39,17 +39,17 @@ class RunEntry:
 
     @property
     def is_living(self) -> bool:
-        """Whether an engine carries it out."""
+        """True if an engine carries it out."""
         return self.listed is not None and (self.listed.status in _LIVING or self.listed.standing == "starting")
 
     @property
     def is_readable(self) -> bool:
-        """Whether there is something to open."""
+        """True if there is something to open."""
         return self.listed is not None and self.listed.status not in _UNREADABLE
 
     @property
     def title(self) -> str:
-        """What it is called: its title, or its name where it has none. Printable."""
+        """Its title, or its name where it has none. Printable."""
         return printable((self.listed.title if self.listed is not None else "").strip() or self.name)
 
 

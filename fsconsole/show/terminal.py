@@ -19,13 +19,13 @@ _ASCII_TERMS = re.compile(r"(vt\d|ansi|pcansi|cons25|sun|wy|hp|qvt|tvi)")
 """Terminals of their own right, or what claims no more than one of those: no UTF-8 to be relied on."""
 _MONOCHROME = re.compile(r"(vt\d|sun|wy|hp|qvt|tvi)|.*-(m|mono)$")
 _MANY_COLOURS = ("256color", "kitty")
-"""How TERM ends where there are 256 colours; rich.console, which writes the colours, goes by the same words."""
+"""Endings of TERM with 256 colours; rich.console, which writes the colours, uses the same ones."""
 _COERCED = frozenset({"C.UTF-8", "C.utf8"})
 _PAINT_HZ, _SLOW_PAINT_HZ = 4.0, 0.5
 
 
 class Colours(Enum):
-    """How many colours there are."""
+    """Numbers of colours."""
 
     NONE = "none"
     SIXTEEN = "16"
@@ -52,7 +52,7 @@ class Glyphs:
     down: str
     square: str
     has_boxes: bool
-    """Whether borders may be drawn with lines; with ASCII otherwise."""
+    """True if borders may be drawn with lines; with ASCII otherwise."""
 
 
 ASCII = Glyphs("#", ".:=", " ", "_#", "|- ", "`- ", "|  ", "-", "|", "^", "v", "*", has_boxes=False)
@@ -62,14 +62,14 @@ WIDE = Glyphs("█", "░▒▓", " ", "▁▂▃▄▅▆▇█", "├─ ", "�
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """What screens and widgets ask before they draw."""
+    """Terminal features that screens and widgets ask for before they draw."""
 
     colours: Colours
     glyphs: Glyphs
     paint_hz: float
-    """How often gauges are painted; samples come at their own rate."""
+    """Paints of gauges per second; samples come at their own rate."""
     slow: bool = False
-    """Whether every byte counts: bars in ASCII, plots on demand, nothing painted twice."""
+    """True if every byte counts: bars in ASCII, plots on demand, nothing painted twice."""
 
 
 def terminal_of(

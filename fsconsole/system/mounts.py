@@ -100,13 +100,13 @@ def _words(field: str) -> tuple[str, ...]:
 
 
 DEBUGFS = "/sys/kernel/debug"
-"""Where the host has debugfs mounted, if it has (Documentation/filesystems/debugfs.rst)."""
+"""Usual mount point of debugfs (Documentation/filesystems/debugfs.rst)."""
 
 TRACEFS = "/sys/kernel/tracing"
 """Where the host has tracefs mounted, if it has (Documentation/trace/ftrace.rst)."""
 
 PRIVATE_ROOT = "/run/fsconsole"
-"""Where every engine mounts its tmpfs: one name serves all, since each sees only its own."""
+"""Mount point of every engine's tmpfs: one name serves all, since each sees only its own."""
 
 _UNSHARE = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--propagation", "slave", "--")
 _MOUNT_TIMEOUT_S = 30.0
@@ -114,13 +114,13 @@ _MOUNT_TIMEOUT_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class PrivatePlaces:
-    """What enter_private made: paths that exist in this mount namespace only."""
+    """Paths that enter_private made, in this mount namespace only."""
 
     mount_point: str
     proc: str
     """A proc of the engine's own PID namespace: its pids are os.getpid()'s."""
     debug: str
-    """Where debugfs is to be read; empty where this kernel has none."""
+    """Path of debugfs; empty where this kernel has none."""
 
 
 def engine_argv(argv: tuple[str, ...]) -> tuple[str, ...]:

@@ -104,7 +104,7 @@ def find_program(name: str) -> str:
 
 
 _CANNOT_EXECUTE = 126
-"""What a shell says of a program that is there and can't be executed (man 1p sh, EXIT STATUS)."""
+"""Exit code of a shell for a program that can't be executed (man 1p sh, EXIT STATUS)."""
 
 _lock = threading.Lock()
 _living: set[int] = set()
@@ -302,12 +302,12 @@ class OutputFollower:
 
 
 KILL_GRACE_S = 5.0
-"""How long a killed process may take to end; one that waits inside the kernel (state D) may never."""
+"""Seconds that a killed process may take to end; one that waits inside the kernel (state D) may never."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a child ended; note is what must stand beside its errors, for one that didn't."""
+    """End of a child; note stands beside the errors of one that didn't end."""
 
     exit_code: int
     usage: ResourceUsage

@@ -40,7 +40,7 @@ _FIRST_SLOT_NS = int(FIRST_SLOT_S * 1e9)
 
 
 Taken = RunSnapshot | Exception
-"""What was found; why nothing was, an FsconsoleError; or the fault of the program that the bridge died of."""
+"""Result of a poll: a snapshot; an FsconsoleError; or the exception that ended the bridge."""
 
 
 class Watch:

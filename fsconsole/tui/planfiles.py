@@ -14,7 +14,7 @@ from itertools import islice
 from fsconsole.errors.targets import PlanChanged, PlanMissing, PlanUnwritable
 
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK})
-"""How a filesystem without hard links refuses one (man 2 link)."""
+"""Errors of filesystems without hard links (man 2 link)."""
 _LAST_PLACE = "/tmp"  # noqa: S108 (it is everybody's, and sticky)
 _CHOICES = 200
 """Names of a directory that are looked at for completing a path."""

@@ -122,7 +122,7 @@ def read_arrays() -> tuple[MdArray, ...]:
 
 @dataclass(slots=True)
 class DeviceWatch:
-    """What was seen last, and when."""
+    """Last listing, and its time."""
 
     children: Children
     runs_dir: str
@@ -131,15 +131,15 @@ class DeviceWatch:
     """By the monotonic clock; None before the first look."""
     is_looking: bool = False
     has_failed: bool = False
-    """Whether the last look did."""
+    """True if the last look did."""
     is_wanted: bool = True
-    """Whether something happened that was not looked at."""
+    """True if something happened that was not looked at."""
     _tables: tuple[object, ...] | None = None
     _proofs: dict[view.Key, view.ListedEntry] = field(default_factory=dict)
 
     @property
     def age_s(self) -> float | None:
-        """How old the listing is; None before the first look."""
+        """Age of the listing; None before the first one."""
         return None if self.seen_s is None else time.monotonic() - self.seen_s
 
     async def look(self) -> None:
@@ -220,7 +220,7 @@ class OneAtATime(Children):
 # our own looking does so too. So a change counts only where what udev knows of the device has changed.
 
 UDEV_CONTROL = "/run/udev/control"
-"""Where udevd listens; the name stays when it has ended (man 8 systemd-udevd)."""
+"""Socket of udevd; the name stays when it has ended (man 8 systemd-udevd)."""
 _SOCKETS = "/proc/net/unix"
 """All sockets that somebody has open (man 5 proc_net)."""
 
@@ -230,7 +230,7 @@ _OF_THE_EVENT = frozenset({"ACTION", "SEQNUM", "USEC_INITIALIZED", "CURRENT_TAGS
 
 
 class Changes:
-    """What udev said last of each device."""
+    """Last event of udev for each device."""
 
     def __init__(self) -> None:
         self._known: dict[str, Mapping[str, str]] = {}

@@ -34,7 +34,7 @@ _CAPABILITIES = (
     "--cap-add", "CAP_CHOWN",
     "--cap-add", "CAP_FOWNER",
 )  # fmt: skip
-"""What root needs to work on files (man 7 capabilities); CAP_SYS_ADMIN, CAP_MKNOD, CAP_SYS_RAWIO stay out."""
+"""Capabilities that root needs to work on files (man 7 capabilities); CAP_SYS_ADMIN, CAP_MKNOD, CAP_SYS_RAWIO stay out."""
 _PROGRAMS = (
     "/usr",
     "/etc",

@@ -24,7 +24,7 @@ _MOST_STAMPS = 65_535
 """Odd, as all numbers of stamps: pieces of one page come to another place of the pool each time round."""
 CACHE_LINE_BYTES = 64
 PAGE_BYTES = 4096
-"""What O_DIRECT wants memory aligned to at most (man 2 open, NOTES), and what is stamped."""
+"""Largest memory alignment of O_DIRECT (man 2 open, NOTES), and the size of a stamped block."""
 _PART_BYTES = 512
 """So that blocks and files of less than a page have their share of zeros, too."""
 _WORD_BYTES = 8
@@ -56,19 +56,19 @@ class Pieces:
 
 @dataclass(frozen=True, slots=True)
 class PayloadContent:
-    """What a load writes, made once, before workers are forked."""
+    """Content of a load's writes, made once, before workers are forked."""
 
     workload: Workload
     words: bytes
     """POOL_BYTES of random data, for stamps; empty where everything is zeros."""
     data: bytes
-    """What pools are filled with; empty where it is all zeros."""
+    """Random bytes that fill pools; empty where it is all zeros."""
     shared: memoryview
     """The pool that all share, which nobody stamps; empty where each thread has its own."""
 
     @property
     def alignment_bytes(self) -> int:
-        """What pieces begin at multiples of; the zeros of compressible data must not be stamped one by one."""
+        """Alignment of pieces; the zeros of compressible data must not be stamped one by one."""
         is_random = self.workload.data is DataKind.RANDOM
         return CACHE_LINE_BYTES if is_random and not self.workload.direct else PAGE_BYTES
 

@@ -44,7 +44,7 @@ class FioSection:
 
     @property
     def is_global(self) -> bool:
-        """Whether it holds defaults; fio goes by the first letters."""
+        """True if it holds defaults; fio goes by the first letters."""
         return self.name.startswith("global")
 
     def value(self, name: str) -> str | None:

@@ -151,7 +151,7 @@ _OWN_BUFFER_BYTES = 2**20
 
 @dataclass(frozen=True, slots=True)
 class WorkerTask:
-    """What a worker shares with the host that forked it."""
+    """State that a worker shares with the host that forked it."""
 
     ground: Ground
     workers: int
@@ -163,7 +163,7 @@ class WorkerTask:
     release_reader: int
     """A pipe from which each thread reads until the host closes its end."""
     buffer: memoryview | None
-    """What all read into; None where each thread has its own."""
+    """Buffer that all threads read into; None where each has its own."""
 
 
 def prepared(ground: Ground, means: Means) -> Callable[[Limits], bool]:

@@ -20,7 +20,7 @@ _MAX_BYTES = 2**62
 
 
 class Stage(str, Enum):
-    """How far the host is."""
+    """Progress of the host."""
 
     READY = "ready"
     """All writers wait at the barrier; directory is where below the tree they make files, empty where they don't."""

@@ -34,7 +34,7 @@ _SUM_NS = int(RegionWord.SUM_NS)
 
 
 Operation = Callable[[int, str, int], bool]
-"""What one thread does to one file after the other; False if a stop, or a limit at once, ended it in the middle.
+"""Work of one thread on one file after the other; False if a stop, or a limit at once, ended it in the middle.
 
 A file is an open directory, a name below it and a number: creating an object costs a hundredth of a small file.
 Raises OSError."""

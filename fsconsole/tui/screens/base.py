@@ -86,7 +86,7 @@ class Started:
     going_on: str
     """A sentence on why the run goes on though its start was cancelled; empty where it doesn't."""
     was_undone: bool
-    """Whether it was cancelled before it had a run, and has undone what it had made."""
+    """True if it was cancelled before it had a run, and has undone what it had made."""
 
 
 @dataclass(slots=True)
@@ -101,7 +101,7 @@ class Session:
     ticks: dict[str, Identity] = field(default_factory=dict)
     """Device nodes that are ticked, in the order of ticking, and who each of them was then."""
     makes_arrays: bool = False
-    """Whether the plan makes arrays of all ticked devices together, rather than run on each in turn."""
+    """True if the plan makes arrays of all ticked devices together, rather than run on each in turn."""
     folder: RunFolder | None = None
     """The run that Run and Results show."""
 
@@ -136,7 +136,7 @@ class ConsoleScreen(Screen[None]):
     MODE: ClassVar[str] = ""
     _focused_before: Widget | None = None
     HELP: ClassVar[str] = ""
-    """What ? says of it: a line of purpose, then what is worth knowing."""
+    """Help of a screen: a line of purpose, then details."""
     KEYS_LEFT_OUT: ClassVar[tuple[str, ...]] = ()
     """Actions whose keys are left out first where the line of keys is too short."""
 

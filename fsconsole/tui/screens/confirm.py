@@ -31,7 +31,7 @@ _LOOK_AGAIN = frozenset({ExitCode.CONSENT_STALE, ExitCode.CONSENT_MISSING, ExitC
 
 
 class Doing(Enum):
-    """What the dialog is doing."""
+    """States of the dialog."""
 
     NOTHING = "nothing"
     LOOKING = "looking"

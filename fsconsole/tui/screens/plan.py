@@ -171,7 +171,7 @@ To compare with and without an option that has one value, make a second list of 
 
     @property
     def _is_whole(self) -> bool:
-        """Whether its widgets exist: at exit they are removed before the worker that counts a plan ends."""
+        """True if its widgets exist: at exit they are removed before the worker that counts a plan ends."""
         return len(self.query(", ".join(_PARTS))) == len(_PARTS)
 
     def show_outcome(self) -> None:
@@ -294,7 +294,7 @@ To compare with and without an option that has one value, make a second list of 
 
     @property
     def is_up_to_date(self) -> bool:
-        """Whether the current draft was counted, for the current devices and machine."""
+        """True if the current draft was counted, for the current devices and machine."""
         return self.is_counted and self.counted == self.draft and self._counted_for == (self.disks, self.here)
 
     def say(self, text: str, *, style: str = "") -> None:

@@ -154,7 +154,7 @@ class ValuesScreen(Dialog[tuple[str, ...]]):
         self._values = list(dict.fromkeys((*refusals, *chosen)))
         self._chosen = set(chosen)
         self._is_touched = bool(chosen)
-        """Whether nothing ticked is what the operator wants, and not where he began."""
+        """True if nothing ticked is what the operator wants, and not where he began."""
 
     def body(self) -> Iterable[Widget]:
         yield Static(plain(self._told), classes="told")

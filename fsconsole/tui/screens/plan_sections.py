@@ -78,7 +78,7 @@ def _values_of_key(
 
 
 class Arrays(Section):
-    """Which arrays are compared."""
+    """Section of the arrays to compare."""
 
     def lines(self) -> tuple[Line, ...]:
         is_counted = self.desk.counted.plan.arrays == self.draft.plan.arrays
@@ -140,7 +140,7 @@ class Words(Section):
 
 
 class Workloads(Section):
-    """What is done in every cell."""
+    """Section of the workloads."""
 
     def lines(self) -> tuple[Line, ...]:
         return plan_forms.workload_lines(self.draft.plan)
@@ -170,7 +170,7 @@ class Workloads(Section):
 
 
 class Filesystems(Section):
-    """Which filesystems are compared."""
+    """Section of the filesystems to compare."""
 
     def lines(self) -> tuple[Line, ...]:
         return view.filesystem_lines(self.draft, self.desk.catalog, self.desk.here)
@@ -265,7 +265,7 @@ class Variants(Section):
 
 
 class Settings(Section):
-    """Which settings of disks and kernel are varied."""
+    """Section of the settings of disks and kernel to vary."""
 
     def lines(self) -> tuple[Line, ...]:
         given = dict(self.draft.plan.settings)
@@ -287,7 +287,7 @@ class Settings(Section):
 
 
 class Run(Section):
-    """How often, in which order, at which size, and what comes after."""
+    """Section of repeats, order, size, and the steps after the loads."""
 
     def lines(self) -> tuple[Line, ...]:
         is_counted = self.desk.counted == self.draft
@@ -347,19 +347,19 @@ DOUBLED = {
     "options": drafts.doubled_checklist,
     "arrays": drafts.doubled_array,
 }
-"""What makes another one like a line, or like a list of options. Raises FsconsoleError."""
+"""Function that doubles a line, or a list of options. Raises FsconsoleError."""
 DROPPED = {
     "workloads": drafts.removed_workload,
     "words": drafts.removed_variant,
     "options": drafts.dropped_checklist,
     "arrays": drafts.removed_array,
 }
-"""What removes a line; a list of options is only unticked. Raises FsconsoleError."""
+"""Function that removes a line; a list of options is only unticked. Raises FsconsoleError."""
 DOUBLING = {
     "options": "A second list of the same filesystem: its variants are compared with those of the first.",
     "arrays": "A second list of arrays: they are compared with those of the first.",
 }
-"""What is said when a line was doubled and the new one doesn't speak for itself."""
+"""Message after a line was doubled, where the new one isn't enough."""
 OFFERED = {"move": {"workloads"}, "add": {"workloads", "words"}, "double": set(DOUBLED), "drop": set(DROPPED)}
 """The kinds of sections in which a key does something; a key that isn't here is always offered."""
 

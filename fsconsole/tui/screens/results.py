@@ -86,7 +86,7 @@ class ColumnsScreen(Dialog[tuple[Metric, ...]]):
 
 
 Wanted = tuple[view.Export, str, bool]
-"""What to export, whereto, and whether the operator has agreed to a file being replaced."""
+"""Export: its content, its file, and True if that file may be replaced."""
 
 
 class ExportScreen(Dialog[Wanted]):

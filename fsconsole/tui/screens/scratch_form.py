@@ -32,13 +32,13 @@ from fsconsole.units import format_bytes, format_guess, parse_bytes
 
 @dataclass(frozen=True, slots=True)
 class FreeSpace:
-    """What a filesystem has left."""
+    """Free space of a filesystem."""
 
     place: str
     """The directory that was asked: the wanted one, or the nearest above it that is there."""
     free_bytes: int
     kept_bytes: int
-    """What must stay free."""
+    """Space that must stay free."""
 
 
 def judge(size_text: str, directory: str, room: FreeSpace | None) -> tuple[bool, str]:

@@ -127,7 +127,7 @@ class ListFilter(Vertical):
     def __init__(self, choices: Choices, what: str) -> None:
         super().__init__()
         self.what = what
-        """What its lines are, in the plural."""
+        """Plural noun for its lines."""
         self.choices = choices
         self._all: tuple[Line, ...] = ()
 
@@ -138,12 +138,12 @@ class ListFilter(Vertical):
 
     @property
     def is_typing(self) -> bool:
-        """Whether words are being typed: the field is there, and has the keys."""
+        """True if words are being typed: the field is there, and has the keys."""
         return self.has_class("-typing") and self.query_one(Input).has_focus
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether lines may be left out."""
+        """True if lines may be left out."""
         return bool(self._text.strip())
 
     @property

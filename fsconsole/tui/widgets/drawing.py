@@ -64,7 +64,7 @@ KINDS = (
     *("read", "write", "dirty", "writeback", "cpu", "waiting", "queue", "good", "bad"),
     *("label", "text", "mark", "name", "axis", "behind"),
 )
-"""What has a colour of its own in drawn.py; other words are drawn as "value"."""
+"""Styles with a colour of their own in drawn.py; others are drawn as "value"."""
 
 
 def flat(text: str, glyphs: Glyphs) -> str:

@@ -27,7 +27,7 @@ MakeRows = Callable[[int], Rows]
 
 @dataclass
 class _Told(Message):
-    """What a list tells: the key of the item that is meant, empty for none."""
+    """Message of a list: key of the item, empty for none."""
 
     list: List
     key: str
@@ -111,7 +111,7 @@ class List(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         self.rows: Rows = Texts(())
         self.cursor = 0
         self.was_moved = False
-        """Whether the operator has moved the cursor or scrolled."""
+        """True if the operator has moved the cursor or scrolled."""
         self._fitted = -1
         self._painted: list[Strip] = []
 

@@ -28,7 +28,7 @@ class Rows:
     """Columns at the left whose click ticks an item."""
     has_cursor = True
     is_pointed = False
-    """Whether the cursor's line begins with "> ", and the others with two blanks."""
+    """True if the cursor's line begins with "> ", and the others with two blanks."""
 
     def __init__(self, count: int) -> None:
         self.count = count

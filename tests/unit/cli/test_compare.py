@@ -51,7 +51,11 @@ def test_published_tables_are_listed_with_source_and_date_at_80_columns() -> Non
         (("r1",), "There is nothing to compare: all runs are on one side", "compare --list"),
         (("r1", "bull-2009"), "There is no published table 'bull-2009'", "Did you mean bull-2008"),
         (("r1", "r1,lowe-2009"), "Run r1 is given twice", "compare --help"),
-        (("lowe-2009,r1", "r1"), "'lowe-2009' is a published table, which is a side by itself", "compare --help"),
+        (
+            ("lowe-2009,r1", "r1"),
+            "'lowe-2009' is a published table and can't share a side with others",
+            "compare --help",
+        ),
         (("r1", "r9"), "There is no run 'r9'", "fsconsole runs"),
         (("r1", ","), "',' names no run", "compare --help"),
         (("r1", "r2", "--vary", "kernl"), "--vary takes host, kernel, .*, not 'kernl'", "Did you mean kernel"),
