@@ -78,6 +78,21 @@ Summary = Annotated[
 Beside = Annotated[
     str, typer.Option("--with", metavar="NAME", help="Add a published table: bull-2008-patched. Not with csv.")
 ]
+Explain = Annotated[
+    bool, typer.Option("--explain", help="With --format table: explain columns, verdicts and warnings.")
+]
+Map = Annotated[
+    bool,
+    typer.Option(
+        "--map",
+        help="Draw which file owns which part of the device, for one cell of each row: long runs and interleaving. Lines of "
+        "one letter are long runs.",
+    ),
+]
+Cells = Annotated[
+    str, typer.Option("--cells", metavar="3,7", help="With --map: draw these cells, numbered as in the console.")
+]
+Svg = Annotated[str, typer.Option("--svg", metavar="FILE", help="With --map: write the drawing to FILE as SVG.")]
 
 
 def results(
@@ -91,10 +106,11 @@ def results(
     columns: Columns = "",
     with_redone: WithRedone = False,
     summary: Summary = False,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="With --format table: explain columns, verdicts and warnings.")
-    ] = False,
+    explain: Explain = False,
     beside: Beside = "",
+    has_map: Map = False,
+    cells: Cells = "",
+    svg: Svg = "",
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """Print the results of a finished or running run.
@@ -111,6 +127,11 @@ def results(
     _check_goes_with(output, beside=beside, summary=summary, explain=explain)
     folder = open_run(runs_dir, run)
     seen = look(folder)
+    if has_map or cells or svg:
+        from fsconsole.cli.drawings import print_drawing
+
+        print_drawing(folder, seen, has_map=has_map, cells=cells, svg=svg, width=terminal_width())
+        return
     chosen = columns_named(columns) if columns else ()
     choice = GridChoice(
         sort_by=sort,

@@ -279,6 +279,14 @@ class ExportFailed(FsconsoleError, exit_code=ExitCode.EXPORT_FAILED):
     advice = "Give the path of a file that does not exist yet, on a disk with room."
 
 
+class LayoutMissing(FsconsoleError):
+    run: str
+    of: str
+    """Which cells were asked for, in words; empty for all."""
+    sentence = "Run {run} has no layout map{of}."
+    advice = "Maps are kept by runs of this version on, once extents were counted, of filesystems with FIEMAP."
+
+
 class ExportThere(ExportFailed):
     why: str = ""
     sentence = "{path} exists already."

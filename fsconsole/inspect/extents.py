@@ -6,9 +6,10 @@ import errno
 import os
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, islice
 
 from fsconsole.errors.runs import ExtentsUnreadable, KernelLacks
 from fsconsole.model.figures import Measurement
@@ -29,6 +30,8 @@ class FileLayout:
     """Encoded extents are units of the compression (btrfs: one per 128 KiB), not fragments."""
     is_unwritten: bool = False
     """Delayed allocation: part of the file has no blocks yet, so its extents can't be counted."""
+    offsets: tuple[int, ...] = ()
+    """Where in the file each run begins."""
 
 
 def layout_of(extents: Iterable[RawExtent]) -> FileLayout:
@@ -39,6 +42,7 @@ def layout_of(extents: Iterable[RawExtent]) -> FileLayout:
     """
     flags = 0
     runs: list[int] = []
+    offsets: list[int] = []
     before: RawExtent | None = None
     for extent in extents:
         if before is not None and extent.physical_bytes in {
@@ -48,9 +52,10 @@ def layout_of(extents: Iterable[RawExtent]) -> FileLayout:
             runs[-1] += extent.length_bytes
         else:
             runs.append(extent.length_bytes)
+            offsets.append(extent.logical_bytes)
         flags |= extent.flags
         before = extent
-    return FileLayout(tuple(runs), bool(flags & _ENCODED), bool(flags & _NOWHERE_YET))
+    return FileLayout(tuple(runs), bool(flags & _ENCODED), bool(flags & _NOWHERE_YET), tuple(offsets))
 
 
 @dataclass(slots=True)
@@ -114,8 +119,14 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _UNSUPPORTED = frozenset({errno.EOPNOTSUPP, errno.ENOTTY})
 
 
-def survey_tree(tree_fd: int) -> ExtentSurvey:
+Record = Callable[[str, int, Sequence[RawExtent], FileLayout], None]
+"""Takes a file's path below the tree, inode number, extents and layout."""
+
+
+def survey_tree(tree_fd: int, record: Record | None = None) -> ExtentSurvey:
     """Count the extents of all regular files below an open directory; a file with two names counts twice.
+
+    record is given each file too, in the order of names within a directory of up to _IN_ORDER entries.
 
     Nothing outside the directory's own filesystem is looked at. Raises ExtentsUnreadable where a file has no
     place on the disk yet (sync before), where another filesystem lies in the tree, or where something can't be
@@ -128,24 +139,42 @@ def survey_tree(tree_fd: int) -> ExtentSurvey:
     try:
         for fd, path in _files(top, device, ""):
             try:
-                layout = layout_of(extents(fd))
+                found = tuple(extents(fd))
             except OSError as error:
                 why = os.strerror(error.errno or 0)
                 if error.errno in _UNSUPPORTED:
                     remedy = "Leave the extents out, or choose a filesystem that has FIEMAP."
                     raise KernelLacks("extent maps of this filesystem", why, remedy) from error
                 raise ExtentsUnreadable(path, why) from error
+            layout = layout_of(found)
             if layout.is_unwritten:
                 raise ExtentsUnreadable(path, "it was not flushed, and has no blocks on the disk yet")
             survey.add(layout)
+            if record is not None:
+                record(path, os.fstat(fd).st_ino, found, layout)
     finally:
         os.close(top)
     return survey
 
 
+_IN_ORDER = 4096
+"""A directory of more entries is walked in batches: one of millions must not fill the memory."""
+
+
+def _by_name(directory: int) -> Generator[os.DirEntry[str], None, None]:
+    with os.scandir(directory) as entries:
+        while batch := list(islice(entries, _IN_ORDER)):
+            yield from sorted(batch, key=_name)
+
+
+def _name(entry: os.DirEntry[str]) -> str:
+    return entry.name
+
+
 def _files(directory: int, device: int, place: str) -> Iterator[tuple[int, str]]:
     """Yield a descriptor, open until the next one is asked for, and the path below the tree of every file."""
-    with os.scandir(directory) as entries:
+    # Whoever stops early closes the directory all the same.
+    with closing(_by_name(directory)) as entries:
         for entry in entries:
             path = place + entry.name
             is_directory = entry.is_dir(follow_symlinks=False)

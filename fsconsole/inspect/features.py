@@ -129,6 +129,13 @@ def parse_mkfs_features(filesystem: str, text: str) -> tuple[Feature, ...]:
     return tuple(Feature(MKFS, name, value) for name, value in _PARSERS[filesystem](text))
 
 
+def group_bytes(features: Mapping[str, str]) -> int:
+    """Return the size of an allocation group by what xfs_info printed; 0 for other filesystems."""
+    found = re.match(r"\d+", features.get("meta-data.agsize", "")), re.match(r"\d+", features.get("data.bsize", ""))
+    blocks, size = (int(match[0]) if match else 0 for match in found)
+    return blocks * size
+
+
 def parse_options(words: Iterable[str]) -> tuple[Feature, ...]:
     """Return mount options ("commit=5", "delalloc") as features, duplicates once."""
     found: dict[str, Feature] = {}

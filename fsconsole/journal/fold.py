@@ -193,7 +193,7 @@ class _Draft:
     def note(self, seen: InCell | WarningRaised, monotonic_ns: int) -> None:
         """Add to its cell what was seen in the cell's present attempt.
 
-        But for latencies: thousands of buckets that no grid shows. Whoever wants them reads the journal.
+        But for latencies and layouts: thousands of numbers that no grid shows. Whoever wants them reads the journal.
         """
         cell = self._cell(-1 if seen.cell is None else seen.cell)
         if cell is None or seen.attempt != cell.attempt:

@@ -12,7 +12,7 @@ from fsconsole.journal.fold import fold, start
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.last_word import as_batch, read
 from fsconsole.journal.reader import JournalReader, open_journal
-from fsconsole.model.events import LatencySeen
+from fsconsole.model.events import LatencySeen, LayoutSeen
 from fsconsole.model.sample import Role, Sample
 from fsconsole.model.state import RunState, RunStatus
 from fsconsole.text import SECTOR_BYTES
@@ -68,6 +68,13 @@ def read_latencies(folder: RunFolder, cell: int, attempt: int) -> tuple[LatencyS
     )
 
 
+def read_layouts(folder: RunFolder) -> tuple[LayoutSeen, ...]:
+    """Return the layouts that a run's surveys found, of all its cells and attempts. Raises as JournalReader."""
+    others = tuple(name for kind, name in NAMES.items() if kind is not LayoutSeen)
+    batch = JournalReader(folder.journal).read_since(Cursor(), max_samples=0, without=others)
+    return tuple(seen for seen in batch.observations if isinstance(seen, LayoutSeen))
+
+
 def _latest(points: Sequence[Point], begun_ns: int) -> list[Point]:
     """Return the last points whose clock only rises: after a reboot it begins anew, and earlier attempts lie before."""
     kept: list[Point] = []
@@ -111,7 +118,7 @@ def read_journal(folder: RunFolder) -> RunState:
     """
     reader = JournalReader(folder.journal)
     # Of a journal's text they are the most, and no state has them.
-    batch = reader.read_since(reader.recent(1), without=NAMES[LatencySeen])
+    batch = reader.read_since(reader.recent(1), without=(NAMES[LatencySeen], NAMES[LayoutSeen]))
     return fold(start(reader.request()), batch)
 
 

@@ -62,10 +62,10 @@ class JournalReader:
             row = connection.execute("SELECT seal FROM run").fetchone()
         return str(row[0]) if row is not None else ""
 
-    def read_since(self, cursor: Cursor, *, max_samples: int = MAX_SAMPLES, without: str = "") -> Batch:
+    def read_since(self, cursor: Cursor, *, max_samples: int = MAX_SAMPLES, without: tuple[str, ...] = ()) -> Batch:
         """Return all observations, and up to max_samples samples, that were committed after cursor.
 
-        Observations of the kind named by without are left out. A journal that doesn't exist yet gives an empty batch.
+        Observations of the kinds in without are left out. A journal that doesn't exist yet gives an empty batch.
         """
         if not os.path.lexists(self.path):
             return Batch(cursor)

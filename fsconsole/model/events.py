@@ -9,6 +9,7 @@ from enum import Enum
 
 from fsconsole.model.device import Fingerprint, Hazard, Identity
 from fsconsole.model.figures import Measurement
+from fsconsole.model.layout import Layout
 from fsconsole.model.load import Latencies
 from fsconsole.model.plan import Cell, StepKind
 from fsconsole.model.run import RunRequest
@@ -176,6 +177,14 @@ class LatencySeen(Latencies, frozen=True, kw_only=True):
     step: int
 
 
+class LayoutSeen(Layout, frozen=True, kw_only=True):
+    """Layout of the files that a step has surveyed."""
+
+    cell: int
+    attempt: int
+    step: int
+
+
 class SettingTaken(InStep, frozen=True):
     """A setting of device or kernel is about to be written; durable before it is.
 
@@ -314,6 +323,7 @@ Observation = (
     | StepFinished
     | FeatureSeen
     | LatencySeen
+    | LayoutSeen
     | SettingTaken
     | SettingSeen
     | SettingReturned

@@ -181,6 +181,8 @@ class Metric(str, Enum):
     EXTENTS_MEDIAN = "extents_median", "extents p50", Unit.COUNT, "median extents per file"
     EXTENTS_MAX = "extents_max", "extents max", Unit.COUNT, "most extents in one file"
     EXTENT_SIZE_MEDIAN = "extent_size_median", "extent size", Unit.BYTES, "median size of an extent"
+    GROUPS_PER_FILE = ("groups_per_file", "AGs/file", Unit.COUNT,
+        "xfs: mean number of allocation groups that the extents of a file lie in")
     FILES_MAPPED = "files_mapped", "files", Unit.COUNT, "files whose extents were read"
     FILES_COMPRESSED = ("files_compressed", "compressed", Unit.COUNT,
         "files with compressed extents; their extents don't mean fragmentation")

@@ -20,7 +20,7 @@ OF_LIFE = (
 _OF_RAW = (Metric.RAW_WRITE_1, Metric.RAW_WRITE_N, Metric.RAW_READ_1, Metric.RAW_READ_N, Metric.READTEST, *PILOTS)
 _OF_FILES = frozenset({
     Metric.EXTENTS_MEAN, Metric.EXTENTS_MEDIAN, Metric.EXTENTS_MAX, Metric.EXTENT_SIZE_MEDIAN, Metric.FILES_MAPPED,
-    Metric.FILES_COMPRESSED,
+    Metric.FILES_COMPRESSED, Metric.GROUPS_PER_FILE,
 })  # fmt: skip
 
 _SYNCS = (Metric.FSYNC_MEAN, Metric.FSYNC_P50, Metric.FSYNC_P99, Metric.FSYNC_MAX)

@@ -59,7 +59,8 @@ _FIRST_OF_GROUP = {
     ),
     "extents": (
         Metric.EXTENTS_MEAN, Metric.EXTENTS_MEDIAN, Metric.EXTENTS_MAX, Metric.EXTENT_SIZE_MEDIAN,
-        Metric.FILES_MAPPED, Metric.FILES_COMPRESSED, Metric.NON_CONTIGUOUS,
+        Metric.GROUPS_PER_FILE, Metric.FILES_MAPPED, Metric.FILES_COMPRESSED,
+        Metric.NON_CONTIGUOUS,
     ),
     "array": (Metric.ARRAY_SYNC,),
     "filesystem": (

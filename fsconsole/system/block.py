@@ -92,6 +92,7 @@ class ExtentFlag(IntFlag):
     UNKNOWN = 0x2
     DELALLOC = 0x4
     ENCODED = 0x8
+    INLINE = 0x200
 
 
 _LAST = int(ExtentFlag.LAST)

@@ -18,7 +18,7 @@ from fsconsole.devices import scratch
 from fsconsole.errors import ExitCode
 from fsconsole.errors.runs import EngineNotStarted
 from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.past import read_state
+from fsconsole.journal.past import read_layouts, read_state
 from fsconsole.journal.store import list_runs
 from fsconsole.model.events import Outcome, WarningKind
 from fsconsole.model.metrics import OF_MIXES, PILOTS, Metric, Unit
@@ -127,6 +127,7 @@ def test_every_figure_of_a_cell_is_there_and_makes_sense(whole, filesystem):
         Metric.UNSYNCED_PART,
     }  # fmt: skip
     left_out |= {*OF_MIXES, Metric.FSYNC_COUNT, Metric.FSYNC_MEAN, Metric.FSYNC_P50, Metric.FSYNC_P99, Metric.FSYNC_MAX}
+    absent |= set() if filesystem == "xfs" else {Metric.GROUPS_PER_FILE}
     assert set(value) - left_out == set(Metric) - absent - of_reads - of_raw_rows - left_out
     assert value[Metric.WRITTEN] == 4 * 2 * MIB
     assert 0 < value[Metric.DURABLE] <= value[Metric.WRITE]
@@ -156,6 +157,22 @@ def test_every_figure_of_a_cell_is_there_and_makes_sense(whole, filesystem):
     # The generator's own CPU share may exceed 100: it is of one CPU, as FFSB counts.
     assert all(0 <= value[metric] <= 100 for metric in percents if metric is not Metric.CPU_GENERATOR)
     assert all(figure >= 0 for figure in value.values())
+
+
+def test_the_layout_of_every_cell_s_files_is_kept_and_drawn(whole):
+    folder = whole[1]
+    by_cell = {seen.cell: seen for seen in read_layouts(folder)}
+    for cell in read_state(folder).cells:
+        layout = by_cell[cell.index]
+        assert (layout.files, len(layout.names)) == (cell.value(Metric.FILES_MAPPED), 4)
+        assert sum(end - begin for begin, end, _ in layout.spans()) == cell.value(Metric.WRITTEN)
+        assert {file for *_, file in layout.spans()} == set(range(4))
+    drawn = succeed("results", folder.name, "--map", "--runs", os.path.dirname(folder.path))
+    assert max(map(len, drawn.splitlines())) <= 80
+    for filesystem in FILESYSTEMS:
+        assert f"{filesystem} - interleaved (cell " in drawn
+    assert "A to D: the files in the order of their names" in " ".join(drawn.split())
+    assert "its own logical addresses" in drawn
 
 
 @pytest.mark.parametrize("filesystem", FILESYSTEMS)

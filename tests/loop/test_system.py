@@ -13,8 +13,10 @@ import pytest
 
 from fsconsole.errors.runs import ExtentsUnreadable, KernelLacks
 from fsconsole.inspect.extents import layout_measurements, survey_tree
+from fsconsole.inspect.layout import LayoutRecorder
 from fsconsole.model.command import Command, CommandResult
 from fsconsole.model.metrics import Metric
+from fsconsole.results.layout_map import LETTERS, map_lines
 from fsconsole.system import block as system_block
 from fsconsole.system.block import ExtentFlag, RawExtent, extents
 from fsconsole.system.kmsg import KernelLog
@@ -303,6 +305,35 @@ def test_extents_of_every_file_are_those_that_filefrag_lists_and_counts(
     assert value[Metric.FILES_MAPPED] == len(counts) == len(files)
     assert value[Metric.EXTENTS_MAX] == max(counts)
     assert value[Metric.EXTENTS_MEAN] == pytest.approx(sum(counts) / len(counts))
+
+
+@pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
+def test_the_layout_of_48_interleaved_files_is_what_filefrag_lists(make_tree: MakeTree, filesystem: str) -> None:
+    tree = make_tree(filesystem)
+    write_interleaved(tree, files=48, rounds=6)
+    os.sync()
+    fd = os.open(tree, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        recorder = LayoutRecorder(SIZES[filesystem], os.fstatvfs(fd).f_frsize)
+        survey_tree(fd, recorder.add)
+    finally:
+        os.close(fd)
+    layout = recorder.layout()
+    assert layout.names == tuple(sorted(f"grown{number}" for number in range(48)))
+    block = layout.unit_bytes
+    listed: dict[int, str] = {}
+    for name in layout.names:
+        for _, physical, length in as_filefrag_says(tree / name):
+            listed |= dict.fromkeys(range(physical // block, (physical + length) // block), name)
+    found = {at // block: layout.names[file] for begin, end, file in layout.spans() for at in range(begin, end, block)}
+    assert found == listed
+    # A map of a character for each block shows them in turn.
+    last = max(listed) + 1
+    (line,) = map_lines(layout, 8 + last, 1, last * block)
+    drawn = "".join(text for text, _ in line)[8:]
+    assert [drawn[at] for at in range(last)] == [
+        LETTERS[layout.names.index(listed[at])] if at in listed else "." for at in range(last)
+    ]
 
 
 @pytest.mark.parametrize("filesystem", ["ext4", "xfs", "btrfs"])

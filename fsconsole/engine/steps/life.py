@@ -9,6 +9,7 @@ from contextlib import ExitStack
 
 from fsconsole.catalog.filesystem import Scope
 from fsconsole.devices.uses import block_number
+from fsconsole.engine.steps import layout
 from fsconsole.engine.warnings_load import about_crash, note_features
 from fsconsole.engine.work import CellWork, Interrupted, StepFailed, StepResult, failure_words
 from fsconsole.errors.runs import KernelLacks
@@ -260,7 +261,7 @@ def read_features(work: CellWork, step: Step) -> StepResult:
 
 
 def survey(work: CellWork, step: Step) -> StepResult:
-    """Count the extents of all files of the tree, or of the step's workload.
+    """Count the extents of all files of the tree, or of the step's workload, and journal their layout.
 
     A filesystem without FIEMAP (jfs, reiserfs) gets a warning instead.
     """
@@ -277,7 +278,9 @@ def survey(work: CellWork, step: Step) -> StepResult:
             fd = os.open(name, DIRECTORY_FLAGS, dir_fd=fd)
             stack.callback(os.close, fd)
         try:
-            return StepResult(layout_measurements(survey_tree(fd)))
+            recorder = layout.recorder_of(work, fd)
+            surveyed = survey_tree(fd, recorder.add)
+            return StepResult((*layout_measurements(surveyed), *layout.noted(work, recorder)))
         except KernelLacks as error:
             work.warn(WarningKind.NOT_IN_EFFECT, f"extents were not counted: {error}", error.hint)
             return StepResult()

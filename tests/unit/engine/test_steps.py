@@ -19,7 +19,7 @@ from fsconsole.devices.settings import Kernel
 from fsconsole.engine import runner, warnings_machine
 from fsconsole.engine.control import Requests
 from fsconsole.engine.hangs import HangDetector
-from fsconsole.engine.steps import arrays, life, load, settings
+from fsconsole.engine.steps import arrays, layout, life, load, settings
 from fsconsole.engine.steps.arrays import make, wait_until_in_step
 from fsconsole.engine.steps.life import release
 from fsconsole.engine.steps.load import quiesce
@@ -28,6 +28,7 @@ from fsconsole.engine.warnings_machine import degraded_words
 from fsconsole.engine.work import CellWork, Interrupted, StepFailed, StepResult
 from fsconsole.errors.runs import JournalFull, KernelLacks, KernelUnreadable
 from fsconsole.errors.targets import DeviceHangs
+from fsconsole.inspect.layout import LayoutRecorder
 from fsconsole.model import events
 from fsconsole.model.command import CommandResult, ResourceUsage
 from fsconsole.model.figures import Measurement
@@ -177,11 +178,12 @@ def test_a_filesystem_without_extent_maps_has_a_warning_and_the_cell_goes_on(
     warnings: list[tuple[events.WarningKind, str, str]] = []
     work = SimpleNamespace(warn=lambda *warning: warnings.append(warning))
 
-    def survey_tree(fd: int) -> None:
+    def survey_tree(fd: int, record: object) -> None:
         raise KernelLacks(what="extent maps of this filesystem", why="not supported", remedy="Use another.")
 
     monkeypatch.setattr(life, "open_mount", lambda _: os.open(tmp_path, os.O_RDONLY))
     monkeypatch.setattr(life, "survey_tree", survey_tree)
+    monkeypatch.setattr(layout, "recorder_of", lambda *_: LayoutRecorder(0, 0))
     result = life.survey(work, SimpleNamespace(workload=None))  # type: ignore[arg-type]
     assert (result.outcome, result.measurements) == (events.Outcome.DONE, ())
     ((kind, reason, hint),) = warnings

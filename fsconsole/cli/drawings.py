@@ -1,0 +1,81 @@
+"""Drawings of `fsconsole results`: the layout map as text, in colour where the terminal has it, and as SVG."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fsconsole.errors import Misused
+
+if TYPE_CHECKING:
+    from fsconsole.client.runs import Look
+    from fsconsole.journal.folder import RunFolder
+    from fsconsole.results.layout_map import Spans
+
+_COMMAND = "fsconsole results"
+_SGR = {
+    "strong": "1", "faint": "2",
+    "map0": "31", "map1": "32", "map2": "33", "map3": "34", "map4": "35", "map5": "36",
+}  # fmt: skip
+"""Select Graphic Rendition of ECMA-48, what every terminal with colours has."""
+
+
+def cells_named(text: str) -> tuple[int, ...]:
+    """Return the indexes of cells given as "3,7", counted from 1. Raises Misused."""
+    numbers = [word.strip() for word in text.split(",")] if text else []
+    if not all(word.isascii() and word.isdecimal() and int(word[:9]) > 0 for word in numbers):
+        raise Misused(what="--cells takes numbers from 1, such as 3,7.", nearest="", command=_COMMAND)
+    return tuple(int(word[:9]) - 1 for word in numbers)
+
+
+def print_drawing(folder: RunFolder, seen: Look, *, has_map: bool, cells: str, svg: str, width: int) -> None:
+    """Print the drawing that is asked for, or write it to the file svg. Raises Misused, and what layout_map() raises."""
+    if not has_map:
+        raise Misused(what="--cells and --svg go with --map only.", nearest="", command=_COMMAND)
+    sys.stdout.write(layout_map(folder, seen, cells=cells, svg=svg, width=width))
+
+
+def layout_map(folder: RunFolder, seen: Look, *, cells: str, svg: str, width: int) -> str:
+    """Return the layout maps of a run's loads as text; with svg, write them there instead and return nothing.
+
+    Raises LayoutMissing, Misused, ExportFailed, and what the journal's reader raises.
+    """
+    from fsconsole.client.runs import save
+    from fsconsole.errors.runs import LayoutMissing
+    from fsconsole.journal.past import read_layouts
+    from fsconsole.results.grid import build_grid
+    from fsconsole.results.layout_map import maps_of, maps_text
+    from fsconsole.results.layout_svg import maps_svg
+
+    chosen = cells_named(cells)
+    loads = maps_of(seen.state, build_grid(seen.state), read_layouts(folder), chosen)
+    if not loads:
+        raise LayoutMissing(run=folder.name, of=f" of cells {cells}" if chosen else "")
+    if svg:
+        save(svg, maps_svg(loads), overwrite=False)
+        return ""
+    lines = [line for maps in loads for line in (*maps_text(maps, width), (("", ""),))]
+    return "".join(f"{line}\n" for line in painted(lines[:-1], has_colours=_has_colours()))
+
+
+def painted(lines: Sequence[Spans], *, has_colours: bool) -> list[str]:
+    """Return lines as text, with escape sequences for their tones where there are colours."""
+    if not has_colours:
+        return ["".join(text for text, _ in line) for line in lines]
+    return [
+        "".join(f"\x1b[{_SGR[tone]}m{text}\x1b[0m" if tone in _SGR else text for text, tone in line) for line in lines
+    ]
+
+
+def _has_colours() -> bool:
+    from fsconsole.errors import DumbTerminal
+    from fsconsole.show.terminal import Colours, terminal_of
+
+    if not sys.stdout.isatty():
+        return False
+    try:
+        return terminal_of(os.environ, sys.stdout.encoding).colours is not Colours.NONE
+    except DumbTerminal:
+        return False
