@@ -18,6 +18,7 @@ from fsconsole.model.state import OPEN_STATUSES, RunState
 from fsconsole.model.workload import BUILT_IN, Workload
 from fsconsole.plan import arrays, planfile, raw
 from fsconsole.plan.arrays import EVERY_LEVEL, Lacking, Site
+from fsconsole.plan.inodes import SHIPPED, Mke2fsConf, inode_reasons
 from fsconsole.plan.keys import ARRAY, Key
 from fsconsole.plan.planfile import PlanFile, ScaleKind, TargetSpec, written_bytes
 from fsconsole.plan.read_workload import axes_of, source_of, workload_of
@@ -169,6 +170,13 @@ def _strikes(cell: Cell) -> int:
     return sum(step.kind is StepKind.CRASH_LOAD for step in cell.steps)
 
 
+def _require_rounds_for_auto(plan_file: PlanFile) -> None:
+    if plan_file.is_auto and plan_file.order is not Order.ROUNDS:
+        why = 'repeats = "auto" looks at verdicts, and only rounds have them'
+        wanted = '"rounds", or a number of repeats'
+        raise PlanBadValue(plan_file.path, "order", f'"{plan_file.order.value}"', why, wanted)
+
+
 def build_plan(  # noqa: PLR0913 (each is a fact of its own)
     plan_file: PlanFile,
     targets: Sequence[TargetSpec],
@@ -180,18 +188,16 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
     support: Lacking = EVERY_LEVEL,
     listed: Rows | None = None,
     memory_bytes: int = 0,
+    mke2fs: Mke2fsConf = SHIPPED,
 ) -> Plan:
     """Return the plan with all its cells and their exact commands; at least one target.
 
     kernel is the release that will mount the filesystems, empty for one of today; known is what was found out of
     this machine by trying, support which arrays it makes; listed are the rows, where they are known already;
-    memory_bytes is the machine's, 0 where it isn't known.
+    memory_bytes is the machine's, 0 where it isn't known; mke2fs is what its mke2fs.conf says.
     Raises OptionRefused, PlanBadValue.
     """
-    if plan_file.is_auto and plan_file.order is not Order.ROUNDS:
-        why = 'repeats = "auto" looks at verdicts, and only rounds have them'
-        wanted = '"rounds", or a number of repeats'
-        raise PlanBadValue(plan_file.path, "order", f'"{plan_file.order.value}"', why, wanted)
+    _require_rounds_for_auto(plan_file)
     rows = listed or rows_of(plan_file, list_candidates(plan_file, catalog, kernel, known))
     sites = sites_of(plan_file, targets, support)
     names = {row.variant.filesystem for row in rows.rows if not row.variant.is_raw}
@@ -203,8 +209,11 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
     cells = []
     for index, (cell, site) in enumerate(_ordered_cells(plan_file, sites, rows.rows, choices)):
         filesystem = filesystem_of(cell, catalog)
+        size = site.target.size_bytes
         unkept = choices.why_not(cell, site) if filesystem is not None else ""
-        reasons = filter(None, (cell.unavailable, unkept, *_reasons(cell, site, filesystem)))
+        reasons = filter(
+            None, (cell.unavailable, unkept, *_reasons(cell, site, filesystem), *inode_reasons(cell, size, mke2fs))
+        )
         placed = replace(cell, index=index, uuid=cell_uuid(run_id, index), unavailable="; ".join(reasons))
         steps = cell_steps(placed, site, filesystem, array_uuid(run_id, index))
         cells.append(replace(placed, steps=steps))

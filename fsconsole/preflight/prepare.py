@@ -28,11 +28,12 @@ from fsconsole.model.plan import Plan
 from fsconsole.model.run import RunRequest, Target
 from fsconsole.plan.arrays import EVERY_LEVEL, stripes_of
 from fsconsole.plan.expand import build_plan, size_bounds
+from fsconsole.plan.inodes import MKE2FS_CONF, parse_mke2fs_conf
 from fsconsole.plan.planfile import NO_DEVICE, PlanFile, QueueSpec, TargetSpec
 from fsconsole.plan.read import read_plan, resolve_plan
 from fsconsole.preflight.findings import missing_tools, what_is_known
 from fsconsole.preflight.machine import array_support, require_free_array_name
-from fsconsole.system.files import kernel_release, memory_bytes, read_int_or
+from fsconsole.system.files import kernel_release, memory_bytes, read_int_or, read_text_or
 from fsconsole.system.mounts import read_mounts
 from fsconsole.system.run import RealExecutor, find_program
 
@@ -158,6 +159,7 @@ def _expanded(plan_file: PlanFile, targets: tuple[TargetSpec, ...], executor: Ex
         known=what_is_known(executor, catalog, wanted),
         support=array_support() if plan_file.arrays else EVERY_LEVEL,
         memory_bytes=memory_bytes(),
+        mke2fs=parse_mke2fs_conf(read_text_or(MKE2FS_CONF, "")),
     )
 
 
