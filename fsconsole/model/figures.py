@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fsconsole.model.metrics import Metric, Unit
+from fsconsole.model.plan import Keep
 from fsconsole.model.wire import Wire
 
 
@@ -24,6 +25,18 @@ class PublishedFigure(Wire, frozen=True):
     column: str
     unit: str
     value: float
+    stands: tuple[Keep, ...] = ()
+    """With any of these kept, a scaled run leaves it comparable; empty: with none."""
+
+
+class PublishedRatio(Wire, frozen=True):
+    """A published figure as a share of that of another row of its table, where a rate or a time would mean nothing."""
+
+    column: str
+    ratio: float
+    to: str
+    """The other row's words, as printed."""
+    metric: Metric | None = None
 
 
 class PublishedRow(Wire, frozen=True):
@@ -38,6 +51,19 @@ class PublishedRow(Wire, frozen=True):
     note: str = ""
     others: tuple[PublishedFigure, ...] = ()
     """Figures under columns of the publication's own."""
+    load: str = ""
+    """The load of the study's plan that it is of, by name; empty: of any that has such figures."""
+    ratios: tuple[PublishedRatio, ...] = ()
+    """Beside a scaled run, in place of figures."""
+
+    @property
+    def name(self) -> str:
+        """Its words with the load's name."""
+        return ", ".join(filter(None, (self.as_printed, self.load)))
+
+    def ratio(self, metric: Metric) -> float | None:
+        """Return its ratio of a metric; None where a figure stands, or nothing."""
+        return next((one.ratio for one in self.ratios if one.metric is metric), None)
 
     def other(self, column: str) -> float | None:
         """Return the figure of one of its own columns, or None where none was printed."""
@@ -58,14 +84,18 @@ class Publication(Wire, frozen=True):
     machine: str
     workload: str
     rows: tuple[PublishedRow, ...]
+    scaled: str = ""
+    """Beside a scaled run, in a sentence: what its rows are then; empty: as printed."""
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
         """The metrics that at least one row has, in the order of Metric."""
         present = {figure.metric for row in self.rows for figure in row.figures}
+        present |= {one.metric for row in self.rows for one in row.ratios if one.metric is not None}
         return tuple(metric for metric in Metric if metric in present)
 
     @property
     def own_columns(self) -> tuple[tuple[str, str], ...]:
-        """Name and unit of each column that no metric means, in the order of print."""
-        return tuple(dict.fromkeys((figure.column, figure.unit) for row in self.rows for figure in row.others))
+        """Name and unit of each column that no metric means, in the order of print; of ratios the unit is "x"."""
+        ratios = [(one.column, "x") for row in self.rows for one in row.ratios if one.metric is None]
+        return tuple(dict.fromkeys([*((one.column, one.unit) for row in self.rows for one in row.others), *ratios]))

@@ -15,6 +15,7 @@ from fsconsole.catalog.tables import nearest_words
 from fsconsole.errors.targets import PublicationMissing
 from fsconsole.model.figures import Measurement, Publication, PublishedFigure, PublishedRow
 from fsconsole.model.metrics import Metric, Unit
+from fsconsole.model.plan import Keep
 from fsconsole.model.wire import Wire
 from fsconsole.plan.read import configs_folder
 from fsconsole.text import KIB, MIB
@@ -38,6 +39,8 @@ class _Column(Wire, frozen=True):
     unit: str
     metric: Metric | None = None
     name: str = ""
+    stands: tuple[Keep, ...] = ()
+    """Of a name: what a scaled run must have kept for the figure to stand beside it as printed."""
 
     def __post_init__(self) -> None:
         """Require one of both, and a unit that the metric is counted in."""
@@ -52,6 +55,8 @@ class _PublishedRow(Wire, frozen=True):
     figures: dict[str, float]
     """By their columns."""
     table: str = ""
+    load: str = ""
+    """Name of the load, in the study's plan, that the figures are of; empty: of any."""
     note: str = ""
 
 
@@ -73,8 +78,8 @@ class _File(Wire, frozen=True):
             if column.metric is not None:
                 figures.append(Measurement(column.metric, value * _UNITS[column.unit][1]))
             else:
-                others.append(PublishedFigure(column.name, column.unit, value))
-        return PublishedRow(row.table, row.as_printed, tuple(figures), row.note, tuple(others))
+                others.append(PublishedFigure(column.name, column.unit, value, column.stands))
+        return PublishedRow(row.table, row.as_printed, tuple(figures), row.note, tuple(others), row.load)
 
 
 def list_publications() -> tuple[Path, ...]:

@@ -24,6 +24,7 @@ from fsconsole.results.content import (
     with_verdict,
 )
 from fsconsole.results.grid import Grid
+from fsconsole.results.published import ratio_text
 from fsconsole.results.requirements import limit_sentences, requirements_of, run_sentence
 from fsconsole.results.strip import strip_of, strip_scale
 from fsconsole.results.table import Column, TableRow, TableValue
@@ -335,7 +336,8 @@ def _published_rows(block: Block, grid: Grid, metrics: Sequence[Metric]) -> dict
     found: dict[str, list[PublishedRow]] = {}
     known = {words: row.row.id for row in reversed(block.rows) for words in row.row.printed}
     for one in grid.publication.rows if grid.publication is not None and block.kind is not BlockKind.RAW else ():
-        if any(one.value(metric) is not None for metric in metrics):
+        is_of = one.load in ("", block.load.name if block.load is not None else "")
+        if is_of and any(one.value(metric) is not None or one.ratio(metric) is not None for metric in metrics):
             found.setdefault(known.get(one.as_printed, ""), []).append(one)
     return found
 
@@ -348,8 +350,10 @@ def _published_texts(
     is_one: it stands under a row of that name alone.
     """
     name = "published" if is_one else f"published: {row.as_printed}"
+    ratios = {one.metric: ratio_text(one.ratio) for one in row.ratios}
     figures = [
-        scale.text(value) if (value := row.value(metric)) is not None else MISSING for metric, scale in scales.items()
+        scale.text(value) if (value := row.value(metric)) is not None else ratios.get(metric, MISSING)
+        for metric, scale in scales.items()
     ]
     table = f" ({row.table})" if row.table else ""
     return printable(f"  {name}{table}"), (*figures, *[""] * (columns - len(figures))), printable(row.note)

@@ -18,6 +18,7 @@ from fsconsole.model.run import Target
 from fsconsole.model.state import RunState
 from fsconsole.results.figures import CLEAN, Noted, cells_in_words, check_costs
 from fsconsole.results.grid import Grid, GridRow
+from fsconsole.results.published import ratio_text
 from fsconsole.results.table import Column, TableRow, TableValue
 from fsconsole.text import GIB, KIB, MIB, TIB, printable, shorten_middle, wrap
 from fsconsole.units import fixed, format_bytes, shared_decimals, significant
@@ -368,12 +369,14 @@ MISSING = "-"
 _WIDEST_VERDICT = len("repaired")
 
 
-def publication_words(of: Publication) -> tuple[str, str]:
-    """Return where published figures come from, and what was measured there."""
-    return (
-        printable(f"Published: {of.source}, {of.date}; not of this run and not ranked with it."),
-        printable(f"There: {of.workload}; {of.machine}."),
+def publication_words(of: Publication) -> tuple[str, ...]:
+    """Return where published figures come from, what was measured there, and what of it stands beside a scaled run."""
+    told = (
+        f"Published: {of.source}, {of.date}; not of this run and not ranked with it.",
+        f"There: {of.workload}; {of.machine}.",
+        of.scaled,
     )
+    return tuple(printable(words) for words in told if words)
 
 
 def column_head(column: str, unit: str) -> Column:
@@ -417,10 +420,14 @@ def publication_table(rows: Sequence[PublishedRow]) -> TableValue:
         scale = own_scale(unit, (value for value in values if value is not None))
         heads.append(Column(printable(column), scale.unit))
         columns.append([scale.text(value) if value is not None else MISSING for value in values])
+    for column in dict.fromkeys(one.column for row in rows for one in row.ratios):
+        found = ({one.column: ratio_text(one.ratio) for one in row.ratios} for row in rows)
+        heads.append(Column(printable(column), "ratio"))
+        columns.append([of.get(column, MISSING) for of in found])
     shown = (
         TableRow(
             f"published {number}",
-            printable(f"{row.as_printed} ({row.table})" if several else row.as_printed),
+            printable(f"{row.name} ({row.table})" if several else row.name),
             tuple(column[number] for column in columns),
             (printable(row.note),) if row.note else (),
         )

@@ -29,6 +29,7 @@ from fsconsole.results.figures import (
     warnings_seen,
     worst_verdict,
 )
+from fsconsole.results.published import beside
 
 # Durable figures set against the raw row of the same run: same device, settings and workload, no filesystem.
 
@@ -284,7 +285,8 @@ def build_grid(
         if spread is not None and spread > _SPREAD_LIMIT_PERCENT:
             reason = f"repeats of '{row.name}': durable figures lie {spread:.0f} % apart"
             warnings.append(Noted(WarningKind.SPREAD, reason, _SPREAD_HINT, row.indexes))
-    return Grid(_sorted(rows, sort_by), sort_by, tuple(warnings), publication)
+    found = beside(publication, [state.request.plan]) if publication is not None else None
+    return Grid(_sorted(rows, sort_by), sort_by, tuple(warnings), found)
 
 
 def pilot_of(state: RunState, key: RowKey, index: int) -> PilotFinished | None:

@@ -20,6 +20,7 @@ from fsconsole.results.blocks import Block, BlockKind, BlockRow, GridChoice, blo
 from fsconsole.results.environment import Difference, Varied, differences, groups_of, load_signature
 from fsconsole.results.figures import cells_over
 from fsconsole.results.grid import GridRow, build_grid
+from fsconsole.results.published import beside, ratio_column
 from fsconsole.text import printable
 
 MOST_SIDES = 26
@@ -169,6 +170,12 @@ def compare_sides(sides: Sequence[Side], vary: Sequence[Varied] = (), columns: S
             raise NothingToCompare(f"{side.name} has several tables: give {names}")
     if len(sides) == 1 and runs:
         raise NothingToCompare("all runs are on one side")
+    if runs:
+        plans = [run.request.plan for run in runs]
+        sides = [
+            replace(side, publication=beside(side.publication, plans)) if side.publication is not None else side
+            for side in sides
+        ]
     blocks = _blocks(sides, vary, columns) if runs else (_of_publications(sides, columns),)
     is_runs_alone = all(side.runs for side in sides)
     if is_runs_alone and not any(len(group.rows) > 1 for block in blocks for group in block.groups):
@@ -214,7 +221,7 @@ def _notes(sides: Sequence[Side], vary: Sequence[Varied], found: Sequence[Differ
     told: dict[str, list[str]] = {}
     for side in sides:
         if of := side.publication:
-            words = f"{of.source}, {of.date}: not ranked, no verdicts. {of.workload}; {of.machine}."
+            words = f"{of.source}, {of.date}: not ranked, no verdicts. {of.workload}; {of.machine}. {of.scaled}".strip()
             told.setdefault(words, []).append(side.letter)
     notes += [f"{', '.join(letters)}: published by {words}" for words, letters in told.items()]
     unknown = [one.name for one in found if one.kind and not one.is_known]
@@ -337,7 +344,8 @@ def _block(
         rows = []
         for side in sides:
             own = [known[number].row.row for _ in side.runs if number in (known := next(of_runs))]
-            rows.append(_side_row(side, own, one.row.row.printed, metrics, unit))
+            load = block.load.name if block.load is not None else ""
+            rows.append(_side_row(side, own, (one.row.row.printed, load), metrics, unit))
         groups.append(_group(one.row.title, rows, block, family, unit))
     alone: dict[str, list[str]] = {}
     letters = [side.letter for side in sides for _ in side.runs]
@@ -405,11 +413,16 @@ class _Unit(Enum):
 
 
 def _side_row(
-    side: Side, rows: Sequence[GridRow], printed: Collection[str], metrics: Sequence[Metric], unit: _Unit
+    side: Side, rows: Sequence[GridRow], meant: tuple[Collection[str], str], metrics: Sequence[Metric], unit: _Unit
 ) -> SideRow | None:
-    """Return a side's row with its figures; None where it has none. The first metric is the primary one."""
+    """Return a side's row with its figures; None where it has none. The first metric is the primary one.
+
+    meant are the words that publications have for the row, and the name of its load.
+    """
     if side.publication is not None:
-        published = next((row for row in side.publication.rows if row.as_printed in printed), None)
+        printed, load = meant
+        those = (row for row in side.publication.rows if row.as_printed in printed and row.load in ("", load))
+        published = next(those, None)
         return _published_row(side, published, metrics) if published else None
     readings = {metric: _readings(rows, metric, unit) for metric in metrics}
     figures = (
@@ -424,6 +437,9 @@ def _published_row(side: Side, row: PublishedRow, metrics: Sequence[Metric]) -> 
     known = ((metric, row.value(metric)) for metric in metrics)
     figures = [SideFigure(one.column, one.unit.value, one, value) for one, value in known if value is not None]
     figures += [SideFigure(printable(one.column), printable(one.unit), None, one.value) for one in row.others]
+    # Under a head of its own: nothing else stands in it, and no change is computed from it.
+    wanted = (one for one in row.ratios if one.metric is None or one.metric in metrics)
+    figures += [SideFigure(ratio_column(printable(one.column)), "x", None, one.ratio) for one in wanted]
     return SideRow(side, published=row, figures=tuple(figures))
 
 
@@ -477,11 +493,11 @@ def _changed(one: SideFigure, base: SideRow) -> SideFigure:
 def _of_publications(sides: Sequence[Side], columns: Sequence[Metric]) -> SideBlock:
     """Return the rows of published tables by their own words."""
     known = [(side, side.publication) for side in sides if side.publication is not None]
-    printed = dict.fromkeys(row.as_printed for _, of in known for row in of.rows)
+    printed = dict.fromkeys(row.name for _, of in known for row in of.rows)
     metrics = tuple(columns) or tuple(dict.fromkeys(metric for _, of in known for metric in of.metrics))
     groups = []
     for words in printed:
-        found = ((side, row) for side, of in known for row in of.rows if row.as_printed == words)
+        found = ((side, row) for side, of in known for row in of.rows if row.name == words)
         groups.append(_group(words, [_published_row(side, row, metrics) for side, row in found]))
     title = printable(known[0][1].title)
     return SideBlock("published", title, None, tuple(groups), 0, 0.0)

@@ -20,6 +20,7 @@ from fsconsole.results.content import (
 )
 from fsconsole.results.environment import Difference, Varied
 from fsconsole.results.markdown import escaped, pipe_table
+from fsconsole.results.published import ratio_column, ratio_text
 from fsconsole.results.sides import Side, SideBlock, SideComparison, SideFigure, difference_words
 from fsconsole.results.strip import strip_of, strip_scale
 from fsconsole.results.table import LEAST_WIDTH, Column, TableRow, TableValue, table_lines
@@ -135,6 +136,8 @@ def _primary(block: SideBlock, metric: Metric, first: str) -> TableValue:
             change, words = next(changes), verdict_words(row.compared, block.same)
         elif not is_base and one is not None:
             change, words = _percent([one])[0], "published" if row.published is not None else ""
+        elif row.published is not None and (ratio := row.published.ratio(metric)) is not None:
+            words = f"published {ratio_text(ratio)}"
         cells = (
             row.side.letter,
             scale.text(one.value) if one is not None else MISSING,
@@ -155,7 +158,7 @@ def _changes(block: SideBlock) -> TableValue:
     """Return the figures beside the primary ones, each with its change in per cent, as a table of before and after."""
     rows = [(group, row) for group in block.groups for row in group.rows]
     figures = [
-        {(one.column, one.unit): one for one in row.figures if not block.metric or one.metric is not block.metric}
+        {(one.column, one.unit): one for one in row.figures if not block.metric or not _is_primary(one, block.metric)}
         for group, row in rows
     ]
     heads: list[Column] = []
@@ -185,6 +188,11 @@ def _changes(block: SideBlock) -> TableValue:
         for number, (group, row) in enumerate(rows)
     )
     return TableValue("variant" if block.metric is not None else "row", tuple(heads), tuple(shown))
+
+
+def _is_primary(one: SideFigure, metric: Metric) -> bool:
+    """Return whether a figure, or a published ratio, stands in the table of the primary column."""
+    return one.metric is metric or (one.metric is None and one.column == ratio_column(metric.column))
 
 
 def _percent(figures: Sequence[SideFigure | None]) -> list[str]:

@@ -24,6 +24,7 @@ from fsconsole.results.blocks import (
 from fsconsole.results.columns import figures_in
 from fsconsole.results.content import heading, publication_words
 from fsconsole.results.grid import Grid, highest_first
+from fsconsole.results.published import beside
 from fsconsole.results.sentences import RunFindings, findings_lines
 from fsconsole.results.table import Column, TableRow, TableValue
 from fsconsole.show.lines import Line, TextLine, text_lines
@@ -168,7 +169,8 @@ class BlockView:
 
 def arranged(state: RunState, grid: Grid, choice: Choice, glyphs: Glyphs, width: int = 80) -> BlockView:
     """Return a run's blocks as they were chosen, for so many columns. Raises UnknownBaseline, TooManyPairs."""
-    grid = replace(grid, publication=choice.publication)
+    published = choice.publication
+    grid = replace(grid, publication=beside(published, [state.request.plan]) if published is not None else None)
     blocks = blocks_of(state, grid, choice.of_blocks)
     if not blocks:
         return BlockView(grid)

@@ -23,6 +23,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.plan.publications import list_publications, read_publication
 from fsconsole.results.blocks import Block, BlockKind
 from fsconsole.results.grid import Grid, build_grid
+from fsconsole.results.published import beside
 from fsconsole.results.sentences import RunFindings, findings_of
 from fsconsole.show import results as view
 from fsconsole.show.lines import Line
@@ -269,9 +270,10 @@ Below: the row's rounds as dots beside the baseline's, its other columns, its wa
             def picked(key: str) -> None:
                 of = known.get(key)
                 self._choose(view.with_published(self._choice, of))
-                if of is not None and of.own_columns:
+                if of is not None and of.own_columns and self._shown is not None:
                     # Columns that no metric means have no place in the grid.
-                    self.app.push_screen(OutputScreen(lambda width: published_lines(of, width)))
+                    laid = beside(of, [self._shown.look.state.request.plan])
+                    self.app.push_screen(OutputScreen(lambda width: published_lines(laid, width)))
 
             self.ask(PickScreen("Compare with published figures", [Line("none", "None"), *listed]), picked)
 

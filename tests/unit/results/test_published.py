@@ -1,0 +1,152 @@
+"""Published figures beside runs: as printed where sizes are, as ratios where the run was scaled."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from fsconsole.model.figures import Measurement, Publication, PublishedFigure, PublishedRow
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import Keep, Scaling
+from fsconsole.model.state import RunState
+from fsconsole.plan.publications import find_publication
+from fsconsole.results.grid import build_grid
+from fsconsole.results.json import render_json
+from fsconsole.results.markdown import render_markdown
+from fsconsole.results.published import STANDING, beside
+from fsconsole.results.sides import compare_sides, sides_of
+from fsconsole.results.sides_export import sides_csv, sides_json
+from fsconsole.results.sides_text import sides_markdown, sides_text
+from fsconsole.results.text import ReportPage, render_text
+from tests.unit.results import build
+
+PRINTED = {"ext4 base": (7777e6, 41.0, 88.5), "xfs": (5555e6, 6.3, 77.25)}
+
+
+def row(words: str, load: str = "", table: str = "") -> PublishedRow:
+    durable, extents, check = PRINTED[words]
+    figures = (
+        Measurement(Metric.DURABLE, durable),
+        Measurement(Metric.EXTENTS_MEAN, extents),
+        Measurement(Metric.CHECK, check),
+    )
+    own = (
+        PublishedFigure("seeks", "/s", 391.0 if words == "xfs" else 782.0),
+        PublishedFigure("largest extent", "MB", 420.0, (Keep.FILE_SIZE,)),
+    )
+    return PublishedRow(table, words, figures, others=own, load=load)
+
+
+STUDY = Publication("study", "A study", "S", "2012", "one disk", "files", (row("xfs"), row("ext4 base")))
+
+
+def run_of(keep: Keep | None, *, is_scaled: bool = True, baseline: str = "ext4 data=ordered") -> RunState:
+    cells = (
+        build.cell(0, replace(build.EXT4, as_printed="ext4 base")),
+        build.cell(1, replace(build.XFS, as_printed="xfs")),
+    )
+    state = build.run(cells, (build.done(0), build.done(1)))
+    scaling = Scaling(keep, 0.04, 0.04, is_scaled) if keep is not None else None
+    plan = replace(state.request.plan, scaling=scaling, baseline=baseline)
+    return replace(state, request=replace(state.request, plan=plan))
+
+
+def every_text(state: RunState, of: Publication) -> list[str]:
+    """Return all that is written with a publication beside a run."""
+    grid = build_grid(state, publication=of)
+    found = compare_sides(sides_of([[state], of], ()))
+    return [
+        render_text(state, grid, standing="finished"),
+        render_text(state, grid, standing="finished", page=ReportPage(width=160)),
+        render_markdown(state, grid, standing="finished"),
+        render_json(state, grid, standing="finished"),
+        sides_text(found, 80),
+        sides_markdown(found),
+        sides_json(found),
+        sides_csv(found),
+    ]
+
+
+ABSOLUTE = ("7777", "5555", "88.5", "77.2", "391", "782")
+"""Of rates and times as printed."""
+
+
+@pytest.mark.parametrize("keep", list(Keep))
+def test_beside_a_scaled_run_no_published_rate_or_time_is_written_anywhere(keep: Keep) -> None:
+    for text in every_text(run_of(keep), STUDY):
+        assert not [figure for figure in ABSOLUTE if figure in text], text
+    whole = every_text(run_of(keep, is_scaled=False), STUDY)
+    assert all("7777" in text for text in whole)
+    assert not any("ratio" in text for text in (*whole[:3], *whole[4:6]))
+
+
+def test_ratios_are_to_the_published_row_of_the_runs_baseline_and_labelled() -> None:
+    state = run_of(Keep.THREADS)
+    text = render_text(state, build_grid(state, publication=STUDY), standing="finished")
+    own, ext4, xfs, published = [
+        line.split() for line in text.splitlines() if line.startswith(("ext4", "xfs", "  pub"))
+    ][:4]
+    assert (own[0], xfs[0], ext4[0]) == ("ext4", "xfs", "published")
+    assert "1.00x" in ext4
+    assert "0.714x" in published
+    assert "0.154x" in published, "6.3 / 41 extents of files that are smaller here"
+    said = "Loads are scaled by 0.04: published figures with x are ratios to the published row ext4 base, never MB/s or seconds."
+    assert said in " ".join(text.split())
+    assert max(map(len, text.splitlines())) <= 80
+    # Without its baseline among the published rows the table's first row is theirs.
+    other = beside(STUDY, [run_of(Keep.THREADS, baseline="none").request.plan])
+    assert {ratio.to for row in other.rows for ratio in row.ratios} == {"xfs"}
+
+
+def test_what_follows_the_size_of_a_file_stands_where_that_was_kept() -> None:
+    for keep in Keep:
+        laid = beside(STUDY, [run_of(keep).request.plan])
+        extents = [row.value(Metric.EXTENTS_MEAN) for row in laid.rows]
+        assert extents == ([6.3, 41.0] if keep in (Keep.FILE_SIZE, Keep.FILL) else [None, None])
+        largest = [row.other("largest extent") for row in laid.rows]
+        assert largest == ([420.0, 420.0] if keep is Keep.FILE_SIZE else [None, None])
+        assert all(row.value(Metric.DURABLE) is None and row.other("seeks") is None for row in laid.rows)
+    # Of runs that were scaled in different ways what one of them changed doesn't stand.
+    plans = [run_of(keep).request.plan for keep in (Keep.FILE_SIZE, Keep.FILES)]
+    assert beside(STUDY, plans).rows[0].value(Metric.EXTENTS_MEAN) is None
+    assert not {metric for metric in STANDING if metric.unit.value in ("B/s", "s", "1/s", "ms")}
+
+
+def test_a_run_from_before_scaling_was_journalled_tells_by_its_note() -> None:
+    plan = run_of(None).request.plan
+    assert beside(STUDY, [plan]) == STUDY
+    noted = replace(plan, notes=("file sizes were scaled down; the cells show them as they will be",))
+    assert beside(STUDY, [noted]).rows[0].figures == ()
+
+
+def test_a_published_row_of_a_load_stands_beside_that_load_alone_and_one_of_no_load_here_is_shown_apart() -> None:
+    state = run_of(Keep.THREADS, is_scaled=False)
+    here = replace(STUDY, rows=(row("xfs", "large files"), row("ext4 base", "small files")))
+    text = render_text(state, build_grid(state, publication=here), standing="finished")
+    assert "ext4 base, small files" in text
+    lines = [line for line in text.splitlines() if line.startswith("  published")]
+    assert lines
+    assert all("5555" in line for line in lines)
+    found = compare_sides(sides_of([[state], here], ()))
+    assert [len(group.rows) for group in found.blocks[0].groups] == [1, 2]
+    # In the block of the filesystem's life neither has a place.
+    assert all(len(group.rows) == 1 for group in found.blocks[1].groups)
+
+
+def test_what_was_zero_has_no_ratio() -> None:
+    zero = replace(STUDY.rows[1], figures=(Measurement(Metric.DURABLE, 0.0),), others=())
+    laid = beside(replace(STUDY, rows=(STUDY.rows[0], zero)), [run_of(Keep.FILES).request.plan])
+    assert all(ratio.metric is not Metric.DURABLE for row in laid.rows for ratio in row.ratios)
+
+
+def test_every_shipped_table_can_stand_beside_a_scaled_run() -> None:
+    state = run_of(Keep.FILE_SIZE)
+    for name in ("bull-2008-patched", "chinner-2012", "lowe-2009", "peiffer-2005-after"):
+        for text in every_text(state, find_publication(name)):
+            assert "published" in text or "Published" in text or text.startswith("block,")
+    document = json.loads(every_text(state, find_publication("chinner-2012"))[3])
+    ext4 = document["published"]["rows"][0]
+    assert [one["metric"] for one in ext4["figures"]] == ["extents_mean"]
+    assert {one["column"] for one in ext4["ratios"]} >= {"durable", "BdiWriteback", "b_dirty"}
