@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fsconsole.cli.app import RunsDir
+from fsconsole.cli.curves import Axis, OfVariant, Svg, WithCurves, check_curves, draw_curves
 from fsconsole.cli.results import Format, terminal_width
 from fsconsole.errors import Misused
 from fsconsole.model import DEFAULT_RUNS_DIR
@@ -42,6 +43,10 @@ def compare(
     ] = "",
     columns: Annotated[str, typer.Option(metavar="A,B,C", help="Columns to show beside the primary one.")] = "",
     output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
+    curves: WithCurves = False,
+    axis: Axis = "",
+    variant: OfVariant = "",
+    svg: Svg = "",
     list_published: Annotated[bool, typer.Option("--list", help="List the published tables and exit.")] = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
@@ -49,7 +54,7 @@ def compare(
 
     Runs that differ in kernel, host, device, tools, settings or workload are refused unless --vary names that. Runs
     that share all that --vary names become one side, and scatter between runs decides; else each run is a side, and its
-    rounds decide. Published tables are shown beside, never ranked.
+    rounds decide. Published tables are shown beside, never ranked. With --curves each run is a curve, named by its kernel.
     """
     if list_published:
         sys.stdout.write(_published_list())
@@ -57,9 +62,36 @@ def compare(
     if not sides:
         raise Misused(what="Name at least two runs.", nearest="`fsconsole runs` lists them. ", command=_COMMAND)
     varied, seen = _varied(vary), set[str]()
+    check_curves(curves=curves, axis=axis, variant=variant, svg=svg, command=_COMMAND)
     given = [_part(word, runs_dir, seen) for word in sides]
+    if curves:
+        runs = _labelled(given, varied)
+        draw_curves(runs, columns=columns, axis=axis, variant=variant, svg=svg, width=terminal_width())
+        return
     sys.stdout.write(comparison(given, output, vary=varied, columns=columns, width=terminal_width()))
     sys.stdout.flush()
+
+
+def _labelled(given: Sequence[Sequence[RunState] | Publication], vary: Sequence[Varied]) -> list[tuple[str, RunState]]:
+    """Return the runs of all sides with their kernels, and where several have the same with their names.
+
+    Kernels may differ without --vary. Raises RunsDiffer, Misused.
+    """
+    from fsconsole.results.environment import Varied
+    from fsconsole.results.sides import require_alike
+
+    runs: list[RunState] = []
+    for part in given:
+        if not isinstance(part, Sequence):
+            what = f"{printable(part.name)} is a published table: its curves can't be drawn."
+            raise Misused(what=what, nearest="", command=_COMMAND)
+        runs += part
+    require_alike(runs, (*vary, Varied.KERNEL))
+    kernels = [", ".join(dict.fromkeys(started.kernel for started in run.started)) for run in runs]
+    return [
+        (kernel if kernel and kernels.count(kernel) == 1 else f"{kernel} {run.request.run_id}".strip(), run)
+        for kernel, run in zip(kernels, runs, strict=True)
+    ]
 
 
 def comparison(

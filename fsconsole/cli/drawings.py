@@ -33,7 +33,7 @@ def cells_named(text: str) -> tuple[int, ...]:
 def print_drawing(folder: RunFolder, seen: Look, *, has_map: bool, cells: str, svg: str, width: int) -> None:
     """Print the drawing that is asked for, or write it to the file svg. Raises Misused, and what layout_map() raises."""
     if not has_map:
-        raise Misused(what="--cells and --svg go with --map only.", nearest="", command=_COMMAND)
+        raise Misused(what="--cells goes with --map, --svg with --map or --curves.", nearest="", command=_COMMAND)
     sys.stdout.write(layout_map(folder, seen, cells=cells, svg=svg, width=width))
 
 
@@ -57,7 +57,7 @@ def layout_map(folder: RunFolder, seen: Look, *, cells: str, svg: str, width: in
         save(svg, maps_svg(loads), overwrite=False)
         return ""
     lines = [line for maps in loads for line in (*maps_text(maps, width), (("", ""),))]
-    return "".join(f"{line}\n" for line in painted(lines[:-1], has_colours=_has_colours()))
+    return "".join(f"{line}\n" for line in painted(lines[:-1], has_colours=has_colours()))
 
 
 def painted(lines: Sequence[Spans], *, has_colours: bool) -> list[str]:
@@ -69,7 +69,8 @@ def painted(lines: Sequence[Spans], *, has_colours: bool) -> list[str]:
     ]
 
 
-def _has_colours() -> bool:
+def has_colours() -> bool:
+    """Return whether standard output is a terminal with colours."""
     from fsconsole.errors import DumbTerminal
     from fsconsole.show.terminal import Colours, terminal_of
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fsconsole.cli.app import RunsDir
+from fsconsole.cli.curves import Axis, OfVariant, Svg, WithCurves, check_curves, draw_curves
 from fsconsole.errors import Misused
 from fsconsole.journal.folder import LATEST
 from fsconsole.model import DEFAULT_RUNS_DIR
@@ -63,7 +64,13 @@ AllPairs = Annotated[
     bool, typer.Option("--all-pairs", help=f"Compare all rows of a block with each other, at most {MOST_PAIRED}.")
 ]
 Columns = Annotated[
-    str, typer.Option(metavar="A,B,C", help="Columns to show, each in its block; default: those that fit 80 columns.")
+    str,
+    typer.Option(
+        "--columns",
+        "--column",
+        metavar="A,B,C",
+        help="Columns to show, each in its block; default: those that fit 80 columns.",
+    ),
 ]
 WithRedone = Annotated[
     bool, typer.Option("--with-redone", help="Include rounds that were run again; no verdict uses them.")
@@ -92,7 +99,6 @@ Map = Annotated[
 Cells = Annotated[
     str, typer.Option("--cells", metavar="3,7", help="With --map: draw these cells, numbered as in the console.")
 ]
-Svg = Annotated[str, typer.Option("--svg", metavar="FILE", help="With --map: write the drawing to FILE as SVG.")]
 
 
 def results(
@@ -110,6 +116,9 @@ def results(
     beside: Beside = "",
     has_map: Map = False,
     cells: Cells = "",
+    curves: WithCurves = False,
+    axis: Axis = "",
+    variant: OfVariant = "",
     svg: Svg = "",
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
@@ -125,33 +134,24 @@ def results(
     from fsconsole.results.requirements import has_requirements
 
     _check_goes_with(output, beside=beside, summary=summary, explain=explain)
+    check_curves(curves=curves, axis=axis, variant=variant, command="fsconsole results")
+    if curves and has_map:
+        raise Misused(what="--map and --curves are two drawings: give one.", nearest="", command="fsconsole results")
     folder = open_run(runs_dir, run)
     seen = look(folder)
+    if curves:
+        runs = ((folder.name, seen.state),)
+        draw_curves(runs, columns=columns, axis=axis, variant=variant, svg=svg, width=terminal_width())
+        return
     if has_map or cells or svg:
         from fsconsole.cli.drawings import print_drawing
 
         print_drawing(folder, seen, has_map=has_map, cells=cells, svg=svg, width=terminal_width())
         return
     chosen = columns_named(columns) if columns else ()
-    choice = GridChoice(
-        sort_by=sort,
-        is_reversed=is_reversed,
-        baseline=baseline,
-        all_pairs=all_pairs,
-        with_redone=with_redone,
-        columns=chosen,
-    )
-    text = report(
-        folder,
-        output,
-        choice=choice,
-        summary=summary,
-        explain=explain,
-        width=terminal_width(),
-        beside=beside,
-        seen=seen,
-    )
-    sys.stdout.write(text)
+    choice = GridChoice(sort, is_reversed, baseline, all_pairs, with_redone, chosen)
+    page = {"summary": summary, "explain": explain}
+    sys.stdout.write(report(folder, output, choice=choice, **page, width=terminal_width(), beside=beside, seen=seen))
     sys.stdout.flush()
     if has_requirements(seen.state):
         raise typer.Exit(ending_code(seen.state))

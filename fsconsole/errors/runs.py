@@ -157,6 +157,15 @@ class NothingToCompare(FsconsoleError, exit_code=ExitCode.USAGE):
     )
 
 
+class NoCurves(FsconsoleError, exit_code=ExitCode.USAGE):
+    why: str
+    sentence = "There is no curve to draw: {why}."
+    advice = (
+        "A curve needs a plan with an axis of three or more numbers, such as threads = [1, 4, 16]; "
+        "`fsconsole results RUN` shows the figures."
+    )
+
+
 class RunMissing(FsconsoleError, exit_code=ExitCode.RUN_MISSING):
     run: str
     runs_dir: str

@@ -9,7 +9,7 @@ from fsconsole.model.events import WarningKind
 from fsconsole.model.figures import PublishedRow
 from fsconsole.model.metrics import Metric, Unit
 from fsconsole.model.state import RunState
-from fsconsole.model.workload import Layout
+from fsconsole.model.workload import Layout, Workload
 from fsconsole.results.blocks import Block, BlockKind, BlockRow, compared_figure
 from fsconsole.results.changes import change_texts, verdict_legend, verdict_words
 from fsconsole.results.columns import GIVE_WAY
@@ -47,7 +47,10 @@ def block_title(block: Block) -> str:
     parts += [] if "threads" in block.axes else [f"{load.threads} thread{'' if load.threads == 1 else 's'}"]
     size = format_bytes_exact(load.file_size_bytes) if load.file_size_bytes and load.creates else ""
     number = str(load.files) if load.files and load.creates else ""
-    if size and not {"files", "file_size"} & {*block.axes}:
+    own = {(of.files, of.file_size_bytes) for of in map(_own_load, block.rows)}
+    if load.creates and len(own) > 1 and len({files * each for files, each in own}) == 1:
+        parts.append(f"{format_bytes_exact(load.files * load.file_size_bytes)} in all")
+    elif size and len(own) == 1 and not {"files", "file_size"} & {*block.axes}:
         parts.append(f"{number} files of {size}".strip())
     parts += [f"{format_bytes_exact(load.block_size_bytes)} blocks"] if load.reads or load.writes else []
     parts += [f"{load.directories.files_per_directory} files per directory"] * (
@@ -55,6 +58,11 @@ def block_title(block: Block) -> str:
     )
     parts += ["direct"] * load.direct + ["cold"] * load.cold + [load.sync_call.value] * load.syncs
     return printable(f"{load.name}: {', '.join(parts)}")
+
+
+def _own_load(row: BlockRow) -> Workload:
+    """Return the load that a row of a load's block is about."""
+    return row.row.key.workloads[row.row.key.workload or 0]
 
 
 def verdict_title(block: Block) -> str:

@@ -155,14 +155,8 @@ def compare_sides(sides: Sequence[Side], vary: Sequence[Varied] = (), columns: S
     Raises RunsDiffer where runs differ in what is not varied, NothingToCompare where no row of them means the same.
     """
     runs = [run for side in sides for run in side.runs]
-    found = differences(runs) if runs else ()
-    if refused := [one for one in found if one.kind and one.is_known and one.kind not in vary]:
-        letters = [side.letter for side in sides for _ in side.runs]
-        wanted = [kind for kind in Varied if kind in vary or any(one.kind is kind for one in refused)]
-        told = [difference_words(one, letters) for one in refused]
-        told[_MOST_TOLD:] = [f"and {len(told) - _MOST_TOLD} more facts"] if len(told) > _MOST_TOLD else []
-        said = "; ".join(told)
-        raise RunsDiffer(said, ",".join(kind.value for kind in wanted))
+    letters = [side.letter for side in sides for _ in side.runs]
+    found = require_alike(runs, vary, letters) if runs else ()
     for side in sides:
         tables = dict.fromkeys(row.table for row in side.publication.rows) if side.publication else {}
         if len(tables) > 1 < len(sides):
@@ -181,6 +175,20 @@ def compare_sides(sides: Sequence[Side], vary: Sequence[Varied] = (), columns: S
     if is_runs_alone and not any(len(group.rows) > 1 for block in blocks for group in block.groups):
         raise NothingToCompare("no row of one side means the same as a row of another")
     return SideComparison(tuple(sides), tuple(vary), found, _notes(sides, vary, found), blocks)
+
+
+def require_alike(
+    runs: Sequence[RunState], vary: Collection[Varied], letters: Sequence[str] = ()
+) -> tuple[Difference, ...]:
+    """Return in what runs differ; without letters they are A, B, ... Raises RunsDiffer where that is not varied."""
+    letters = letters or [ascii_uppercase[number % MOST_SIDES] for number in range(len(runs))]
+    found = differences(runs)
+    if refused := [one for one in found if one.kind and one.is_known and one.kind not in vary]:
+        wanted = [kind for kind in Varied if kind in vary or any(one.kind is kind for one in refused)]
+        told = [difference_words(one, letters) for one in refused]
+        told[_MOST_TOLD:] = [f"and {len(told) - _MOST_TOLD} more facts"] if len(told) > _MOST_TOLD else []
+        raise RunsDiffer("; ".join(told), ",".join(kind.value for kind in wanted))
+    return found
 
 
 def difference_words(one: Difference, letters: Sequence[str]) -> str:

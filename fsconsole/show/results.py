@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +24,8 @@ from fsconsole.results.blocks import (
 )
 from fsconsole.results.columns import figures_in
 from fsconsole.results.content import heading, publication_words
+from fsconsole.results.curves import CurveChoice, block_charts, numeric_axes
+from fsconsole.results.curves_text import chart_lines
 from fsconsole.results.grid import Grid, highest_first
 from fsconsole.results.published import beside
 from fsconsole.results.sentences import RunFindings, findings_lines
@@ -258,6 +261,21 @@ def with_columns(choice: Choice, view: BlockView, columns: tuple[Metric, ...]) -
     others = (metric for block in view.blocks for metric in block.columns if metric not in own)
     listed = tuple(dict.fromkeys((*columns, *others))) if columns else ()
     return changed(choice, columns=listed)
+
+
+def has_curves(block: Block) -> bool:
+    """Return whether an axis of a block has enough numbers for curves."""
+    return bool(numeric_axes(block))
+
+
+def curve_lines(block: Block, width: int) -> tuple[Sequence[tuple[str, str]], ...]:
+    """Return the curves of a block's columns over its first numeric axis, the primary one first, as parts with tones."""
+    metrics = tuple(dict.fromkeys((block.metric, *block.columns)))
+    found: list[Sequence[tuple[str, str]]] = []
+    for chart in block_charts(block, CurveChoice(metrics)):
+        found += [(("", ""),)] if found else []
+        found += chart_lines(chart, width)
+    return tuple(found)
 
 
 def block_names(view: BlockView, width: int) -> tuple[tuple[str, bool], ...]:

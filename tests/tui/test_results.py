@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ from fsconsole.tui.widgets.lists import Table
 from tests.tui.harness import SIZES, Scripted, console, drive, picture
 from tests.tui.recorded import NAMES, imported, recorded
 from tests.tui.waiting import shows, until
+from tests.unit.results.test_curves import over_threads
 
 
 def table(pilot: Pilot[None]) -> Table:
@@ -217,3 +219,21 @@ async def test_a_run_that_goes_on_is_read_again(tmp_path: Path, monkeypatch: pyt
                 Path(folder.journal + suffix).unlink(missing_ok=True)
             os.replace(later.journal, folder.journal)
             await shows(pilot, "finished")
+
+
+async def test_v_draws_curves_of_a_block_with_three_numbers_of_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with drive(console(folder=recorded("bull", tmp_path)), "4") as pilot:
+        await shows(pilot, "1/25")
+        await pilot.press("v")
+        await shows(pilot, "No axis of this block has three or more numbers")
+        seen = results_module.look(recorded("grid", tmp_path))
+        monkeypatch.setattr(results_module, "look", lambda _: replace(seen, state=over_threads()))
+        await pilot.press("r")
+        await shows(pilot, "threads")
+        await pilot.press("v")
+        shown = await shows(pilot, "durable, MB/s, over threads", "a ext4 data=ordered", "95 % interval")
+        assert all(len(line) <= 80 for line in shown.splitlines())
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ResultsScreen), "sorted by")

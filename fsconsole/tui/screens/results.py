@@ -171,6 +171,7 @@ Below: the row's rounds as dots beside the baseline's, its other columns, its wa
                 tooltip="Compare with this variant, or with a value of an axis; again: as planned"),
         Binding("a", "all_pairs", "All pairs", id="results.pairs", tooltip="Compare every row with every other one"),
         Binding("c", "columns", "Columns", id="results.columns", tooltip="Choose and order columns"),
+        Binding("v", "curves", "Curves", id="results.curves", tooltip="Draw this block's columns over threads, block sizes, ...", show=False),
         Binding("p", "published", "Published", id="results.published", tooltip="Compare with published figures"),
         Binding("e", "export", "Export", id="results.export", tooltip="Write this view as text, csv, json or markdown"),
         Binding("w", "with_redone", "Replaced", id="results.redone", tooltip="Show figures of replaced rounds too", show=False),
@@ -261,6 +262,14 @@ Below: the row's rounds as dots beside the baseline's, its other columns, its wa
         if shown is not None and shown.block is not None:
             dialog = ColumnsScreen(shown.block)
             self.ask(dialog, lambda columns: self._choose(view.with_columns(self._choice, shown, columns)))
+
+    def action_curves(self) -> None:
+        if self._view is None or (block := self._view.block) is None:
+            return
+        if view.has_curves(block):
+            self.app.push_screen(OutputScreen(lambda width: view.curve_lines(block, width)))
+        else:
+            self.say("No axis of this block has three or more numbers, such as threads = [1, 4, 16].")
 
     def action_published(self) -> None:
         with self.complaining():

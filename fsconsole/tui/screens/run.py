@@ -34,7 +34,7 @@ from fsconsole.tui.screens.dialogs import Dialog
 from fsconsole.tui.terminal import plain
 from fsconsole.tui.widgets.charts import Chart
 from fsconsole.tui.widgets.lists import List
-from fsconsole.tui.widgets.rows import Numbered, Texts
+from fsconsole.tui.widgets.rows import Numbered, Spans, Texts
 
 _AGAIN_S = 1.0
 
@@ -91,7 +91,7 @@ class OutputScreen(Dialog[None]):
         Binding("escape,q,enter", "dismiss", "Back", id="output.back", tooltip="Back", key_display="esc"),
     ]
 
-    def __init__(self, lines_for: Callable[[int], Sequence[TextLine]]) -> None:
+    def __init__(self, lines_for: Callable[[int], Sequence[TextLine | Spans]]) -> None:
         super().__init__()
         self._lines_for = lines_for
 
