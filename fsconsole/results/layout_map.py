@@ -15,7 +15,6 @@ from fsconsole.model.events import LayoutSeen
 from fsconsole.model.layout import FREE, OTHERS, Layout
 from fsconsole.model.plan import Cell, StepKind
 from fsconsole.model.state import RunState
-from fsconsole.model.workload import BUILT_IN
 from fsconsole.results.blocks import BlockKind, blocks_of
 from fsconsole.results.content import hanging
 from fsconsole.results.grid import Grid
@@ -82,9 +81,14 @@ class PlacedMap:
     @property
     def title(self) -> str:
         """Row, load, cell, and how many files in how many extents."""
+        place = f"cell {self.cell.index + 1}, repeat {self.cell.repeat}"
+        return printable(f"{self.row} - {self.load} ({place}): {self.counts}")
+
+    @property
+    def counts(self) -> str:
+        """How many files in how many extents."""
         each = significant(self.seen.extent_count / self.seen.files) if self.seen.files else "0"
-        counts = f"{self.seen.files} files, {self.seen.extent_count} extents, {each} per file"
-        return printable(f"{self.row} - {self.load} (cell {self.cell.index + 1}, repeat {self.cell.repeat}): {counts}")
+        return f"{self.seen.files} files, {self.seen.extent_count} extents, {each} per file"
 
 
 def parts_of(layout: Layout, count: int, end_bytes: int) -> tuple[MapPart, ...]:
@@ -212,7 +216,7 @@ def maps_of(
     found = []
     for block in blocks_of(state, grid):
         load = block.load
-        if block.kind is not BlockKind.LOAD or load is None or not (load.creates or load.kind not in BUILT_IN):
+        if block.kind is not BlockKind.LOAD or load is None or not (load.creates or not load.is_built_in):
             continue
         maps: list[PlacedMap] = []
         for row in block.rows:
@@ -225,6 +229,18 @@ def maps_of(
             maps += [one for one in placed if one.cell.index in cells] if cells else placed[:1]
         if maps:
             found.append(tuple(maps))
+    return tuple(found)
+
+
+def cell_maps(row: str, cell: Cell, attempt: int, layouts: Sequence[LayoutSeen]) -> tuple[PlacedMap, ...]:
+    """Return the maps of a cell's attempt, one for each load whose files were surveyed; row names the cell."""
+    found = []
+    for seen in layouts:
+        if (seen.cell, seen.attempt) == (cell.index, attempt) and _is_of(seen, cell, None):
+            number = cell.steps[seen.step].workload
+            makers = [load for load in cell.workloads if load.creates or not load.is_built_in]
+            load = cell.workloads[number] if number is not None else next(iter(makers), None)
+            found.append(PlacedMap(row, load.name if load is not None else "files", seen, cell))
     return tuple(found)
 
 

@@ -10,6 +10,12 @@ import pytest
 from textual.pilot import Pilot
 
 from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import read_state
+from fsconsole.journal.writer import record_all
+from fsconsole.model.events import LayoutSeen
+from fsconsole.model.layout import SizeAtOffset, gaps
+from fsconsole.model.plan import StepKind
+from fsconsole.text import MIB
 from tests.tui.harness import SIZES, console, drive, picture
 from tests.tui.recorded import recorded
 from tests.tui.waiting import shows
@@ -29,6 +35,7 @@ SECTIONS = {
     "v": "CPU busy",
     "f": "gate: ",
     "x": "xtents",
+    "l": "No layout map",
     "m": "command",
     "o": "ilesystem",
     "n": "Kernel",
@@ -54,6 +61,44 @@ async def test_every_section_of_a_cell_opens(name: str, tmp_path: Path) -> None:
             await shows(pilot, "m Commands")
             await pilot.press("escape")
             await shows(pilot, "durable", "n Next block")
+
+
+def with_layouts(folder: RunFolder) -> RunFolder:
+    """Add a layout to the first survey of each cell, as an engine of today would."""
+    state = read_state(folder)
+    layouts = [
+        LayoutSeen(
+            device_bytes=16 * MIB,
+            unit_bytes=4096,
+            files=2,
+            extent_count=2,
+            names=("f00000000", "f00000001"),
+            extents=gaps([(0, 1024, cell.index % 2), (1024, 1024, 1)]),
+            sizes=(SizeAtOffset(0, 2, 4 * MIB),),
+            cell=cell.index,
+            attempt=state.cells[cell.index].attempt,
+            step=next(number for number, step in enumerate(cell.steps) if step.kind is StepKind.EXTENTS),
+        )
+        for cell in state.request.plan.cells
+    ]
+    record_all(folder, layouts)
+    return folder
+
+
+async def test_a_cells_layout_is_drawn_and_another_ones_beside_it(tmp_path: Path) -> None:
+    async with in_a_cell(with_layouts(recorded("grid", tmp_path))) as pilot:
+        await pilot.press("l")
+        await shows(pilot, "2 files, 2 extents, 1.00 per file", "0B: 4.0M", "A to B")
+        alone = picture(pilot)
+        await pilot.press("b")
+        await shows(pilot, "Layout of which cell")
+        await pilot.press("enter")
+        shown = await shows(pilot, "extent sizes by file offset")
+        assert sum(line.count(" 0B ") for line in shown.splitlines()) == 2
+        assert shown != alone
+        assert all(len(line) <= 80 for line in shown.splitlines())
+        await pilot.press("b")
+        await shows(pilot, "Extent sizes by file offset")
 
 
 async def test_hostile_output_is_shown_as_it_is_and_does_nothing(tmp_path: Path) -> None:

@@ -22,10 +22,13 @@ from fsconsole.journal.past import Point, read_curve, read_latencies
 from fsconsole.model.events import LatencySeen
 from fsconsole.model.plan import Cell
 from fsconsole.model.state import CellState
+from fsconsole.results.layout_map import PlacedMap
 from fsconsole.show import cell as view
+from fsconsole.show import layout
 from fsconsole.show.lines import TextLine
 from fsconsole.show.progress import begun_ns
 from fsconsole.tui.screens.base import ConsoleScreen
+from fsconsole.tui.screens.dialogs import PickScreen
 from fsconsole.tui.screens.run import OutputScreen
 from fsconsole.tui.terminal import lines, plain
 from fsconsole.tui.widgets.charts import Chart
@@ -38,6 +41,7 @@ _SECTIONS = (
     ("curves", "v", "Curves", "Over time"),
     ("figures", "f", "Figures", "All measurements"),
     ("spread", "x", "Extents", "Extents and latencies"),
+    ("layout", "l", "Layout", "Which file owns which part of the device"),
     ("commands", "m", "Commands", "What was run"),
     ("options", "o", "Options", "In effect or not"),
     ("machine", "n", "Machine", "Machine, device"),
@@ -56,6 +60,8 @@ class Read:
     points: tuple[Point, ...]
     latencies: tuple[LatencySeen, ...]
     others: tuple[str, ...]
+    maps: dict[int, tuple[PlacedMap, ...]]
+    """Layout maps by cell; only read for the Layout tab."""
 
 
 class CellScreen(ConsoleScreen):
@@ -64,7 +70,8 @@ class CellScreen(ConsoleScreen):
     MODE: ClassVar[str] = "results"
     CSS_PATH = "cell.tcss"
     HELP: ClassVar[str] = """One cell: one life of a filesystem, from mkfs to delete.
-Left and right go to the other cells of its row; Enter on a command shows what it printed."""
+Left and right go to the other cells of its row; Enter on a command shows what it printed.
+Layout draws which file owns which part of the device; b puts the map of another cell beside it, and takes it away again."""
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
             Binding(key, f"section('{name}')", label, id=f"cell.{name}", tooltip=tooltip, show=False)
@@ -72,6 +79,7 @@ Left and right go to the other cells of its row; Enter on a command shows what i
         ),
         Binding("left", "other(-1)", "Before", id="cell.before", tooltip="The cell before, of this row", priority=True, show=False),
         Binding("right", "other(1)", "Next", id="cell.next", tooltip="The next cell of this row", priority=True, show=False),
+        Binding("b", "beside", "Beside", id="cell.beside", tooltip="Layout of another cell beside this one's", show=False),
         Binding("escape", "dismiss", "Back", id="cell.back", tooltip="To the grid", key_display="esc"),
     ]  # fmt: skip
 
@@ -80,6 +88,7 @@ Left and right go to the other cells of its row; Enter on a command shows what i
         self._folder, self._cells, self._row_name = folder, cells, name
         self._at = 0
         self._section = "curves"
+        self._beside: int | None = None
         self._read: Read | None = None
 
     def content(self) -> Iterable[Widget]:
@@ -107,7 +116,8 @@ Left and right go to the other cells of its row; Enter on a command shows what i
 
     def action_section(self, section: str) -> None:
         self._section = section
-        tabs = (plain(f" {key} {label} ", "reverse" if name == section else "") for name, key, label, _ in _SECTIONS)
+        # Eight of them fit 80 columns.
+        tabs = (plain(f"{key} {label} ", "reverse" if name == section else "") for name, key, label, _ in _SECTIONS)
         self.put("#sections", Content("").join(tabs))
         self.query_one("#curves").display = section == "curves"
         self.query_one("#commands").display = section == "commands"
@@ -115,7 +125,24 @@ Left and right go to the other cells of its row; Enter on a command shows what i
         if section != "curves":
             self.query_one("#commands" if section == "commands" else "#text").focus()
         self.query_one("#text", List).action_to(0)
+        if section == "layout" and self._read is not None and not self._read.maps:
+            self._reload()
         self.call_after_refresh(self._place)
+
+    def action_beside(self) -> None:
+        read = self._read
+        if self._section != "layout" or read is None:
+            self.action_section("layout")
+        elif self._beside is not None:
+            self._put_beside(None)
+        elif others := layout.other_lines(read.maps, read.cell.index):
+            self.ask(PickScreen("Layout of which cell beside this one", others), lambda key: self._put_beside(int(key)))
+        else:
+            self.say("No other cell of this run has a layout map.")
+
+    def _put_beside(self, cell: int | None) -> None:
+        self._beside = cell
+        self._place()
 
     def action_other(self, by: int) -> None:
         at = max(0, min(self._at + by, len(self._cells) - 1))
@@ -151,7 +178,8 @@ Left and right go to the other cells of its row; Enter on a command shows what i
             cell, known = seen.state.request.plan.cells[index], seen.state.cells[index]
             points = read_curve(folder, index, begun_ns(known))
             latencies = read_latencies(folder, index, known.attempt)
-            return Read(seen, cell, known, points, latencies, view.others_of(known, list_outputs(folder)))
+            maps = layout.maps_by_cell(folder, seen.state) if self._section == "layout" else {}
+            return Read(seen, cell, known, points, latencies, view.others_of(known, list_outputs(folder)), maps)
 
         with self.complaining():
             self._read = await asyncio.to_thread(read)
@@ -177,6 +205,7 @@ Left and right go to the other cells of its row; Enter on a command shows what i
             state = read.look.state
             made: dict[str, Callable[[int], Sequence[TextLine | Spans]]] = {
                 "spread": partial(self._spread, read),
+                "layout": partial(self._layout, read),
                 "figures": partial(view.figure_lines, read.known),
                 "options": partial(view.option_lines, read.cell, read.known, load_catalog()),
                 "machine": partial(view.environment_lines, state, read.cell),
@@ -184,6 +213,10 @@ Left and right go to the other cells of its row; Enter on a command shows what i
             }
             make = made[self._section]
             self.query_one("#text", List).show(lambda width: Texts(make(width - 1)))
+
+    def _layout(self, read: Read, width: int) -> Sequence[Spans]:
+        beside = read.maps.get(self._beside, ()) if self._beside is not None else ()
+        return layout.layout_lines(read.maps.get(read.cell.index, ()), beside, width)
 
     def _spread(self, read: Read, width: int) -> list[TextLine | Spans]:
         found: list[TextLine | Spans] = [*view.extent_lines(read.known, width)]

@@ -70,6 +70,12 @@ class List(Toned, ScrollView, can_focus=True, inherit_bindings=False):
     List > .list--bad, List > .list--error { color: $error; }
     List > .list--warning, List > .list--hazard { color: $warning; }
     List > .list--free { color: $success; }
+    List > .list--map0 { color: $primary; }
+    List > .list--map1 { color: $success; }
+    List > .list--map2 { color: $warning; }
+    List > .list--map3 { color: $error; }
+    List > .list--map4 { color: $accent; }
+    List > .list--map5 { text-style: bold; }
     List > .list--primary, List > .list--value { color: $primary; }
     List > .list--faint { color: $text-disabled; }
     List > .list--head { text-style: bold; color: $primary; }

@@ -15,6 +15,7 @@ Spans = Sequence[tuple[str, str]]
 TONES = (
     *("strong", "weak", "bad", "error", "warning", "primary", "value", "free", "hazard"),
     *("faint", "heading", "head", "column", "rule", "cursor"),
+    *("map0", "map1", "map2", "map3", "map4", "map5"),
 )
 _SHEET_TONES = {"bold": "strong", "green": "free", "yellow": "hazard"}
 
