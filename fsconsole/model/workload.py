@@ -46,7 +46,7 @@ OPERATIONS = (
 """Operations of the built-in generator on one file, of which a mix is made."""
 BUILT_IN = frozenset({*OPERATIONS, WorkloadKind.MIX})
 """Kinds that the built-in generator does."""
-PROGRAMS: frozenset[WorkloadKind | Generator] = frozenset({WorkloadKind.COMMAND})
+PROGRAMS: frozenset[WorkloadKind | Generator] = frozenset({WorkloadKind.COMMAND, WorkloadKind.FIO})
 """Kinds, and generators of built-in kinds, that workloads.program has programs for."""
 _ADDING = frozenset({WorkloadKind.CREATE, WorkloadKind.APPEND})
 _WRITING = _ADDING | {WorkloadKind.RANDOM_WRITE}

@@ -203,7 +203,7 @@ VARIANT = (
 _SYNCS = {"never": (SyncAt.WRITES, 0), **{at.value: (at, 0) for at in (SyncAt.EACH_FILE, SyncAt.END)}}
 
 WORKLOAD = (
-    Key("kind", a_member(WorkloadKind), "Operation on each file; or `command`: a program. fio, bonnie and ffsb are not run by this version.",
+    Key("kind", a_member(WorkloadKind), "Operation on each file; or `command`: a program; or `fio`: a job file. bonnie and ffsb are not run by this version.",
         is_required=True),
     Key("name", a_text(MAX_NAME_CHARACTERS, may_be_blank=False), "Its name in the grid, and that of its directory; by default the kind.", "",
         hint="in the grid"),
@@ -213,7 +213,7 @@ WORKLOAD = (
         "of the filesystem, confined: it can write nowhere else, and has no network.", (), hint="tar xf /srv/src.tar", kinds=_COMMANDS),
     Key("sources", Kind("list of absolute paths", read_sources, list, words_typed), "Files and directories that the command may read, at their own paths.", (),
         hint="/srv/src.tar", kinds=_COMMANDS),
-    Key("job", Kind("path of a fio job file", read_job), "The job file, relative to the plan; its text is kept with the run.", "",
+    Key("job", Kind("path of a fio job file", read_job), "The job file, relative to the plan; its text is kept with the run. Keys that reach beyond the load's own new directory are refused.", "",
         hint="jobs/random.fio", kinds=frozenset({WorkloadKind.FIO})),
     Key("generator", a_member(Generator), "The program that makes the load; others than built-in are not run by this version.",
         Generator.BUILT_IN, hint="built-in, fio or dd", kinds=BUILT_IN),

@@ -14,6 +14,7 @@ from fsconsole import units
 from fsconsole.catalog.tables import LONGEST_TEXT, Table, nearest_words, shown
 from fsconsole.errors.runs import UnknownColumn
 from fsconsole.errors.targets import BadQuantity
+from fsconsole.model.fio_job import read_fio_job
 from fsconsole.model.metrics import Metric, column_named
 from fsconsole.model.workload import (
     OPERATIONS,
@@ -301,9 +302,10 @@ def words_typed(text: str) -> object:
 
 
 def read_job(table: Table, name: str, value: object) -> str:
-    """Return the text of a job file; several lines are the text itself."""
+    """Return the text of a job file; several lines are the text itself. Raises FioJobRefused too."""
     said = table.as_text(name, value, MAX_JOB_CHARACTERS, wanted="the path of a job file")
     if "\n" in said:
+        read_fio_job(said, f"{table.path}: {table.key(name)}")
         return said
     path = os.path.join(os.path.dirname(table.path), said)
     try:
@@ -313,6 +315,7 @@ def read_job(table: Table, name: str, value: object) -> str:
         raise table.bad(name, f"'{path}' can't be read: {error}", "the path of a job file") from error
     if len(text) > MAX_JOB_CHARACTERS:
         raise table.bad(name, f"'{path}' is too long", f"at most {MAX_JOB_CHARACTERS:,} characters")
+    read_fio_job(text, path)
     return text if text.endswith("\n") else text + "\n"
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
+from fsconsole.model.fio_job import load_of, read_fio_job
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import After, Equalise, Keep, Order
 from fsconsole.model.statistics import LOOKS
@@ -123,6 +124,7 @@ def written_bytes(workloads: Sequence[Workload]) -> int:
     """Return the bytes that the workloads of one cell add to its filesystem."""
     total = 0
     for load in workloads:
+        total += load_of(read_fio_job(load.job, "job")).space_bytes if load.job else 0
         # One that works on each file of its source once has as many as that has.
         is_once = not load.files and not load.limit_bytes and not load.duration_s
         files = workloads[load.source].files if is_once and load.source is not None else load.files

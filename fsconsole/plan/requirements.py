@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from fsconsole.catalog.tables import Table, nearest_words
 from fsconsole.errors.runs import UnknownColumn
 from fsconsole.errors.targets import BadQuantity
+from fsconsole.model.fio_job import FioLoad, load_of, read_fio_job
 from fsconsole.model.load import MOST_PROCESSES, timed_in
 from fsconsole.model.metrics import OF_DEVICE, Metric, Unit, column_named
 from fsconsole.model.plan import Plan
@@ -151,6 +152,17 @@ _NOT_OF_MANY = frozenset({"mean", "p95", "p99"})
 """Latency figures that loads have not whose writers share processes."""
 
 
+def _of_job(load: FioLoad) -> frozenset[Metric]:
+    """Return the metrics of a fio job: calls of a job that reads and writes are apart."""
+    names = ["fsync"] if load.syncs else []
+    names += ["read", "write"] if load.reads and load.writes else ["latency"]
+    wanted = {f"{name}_{call}" for name in names for call in _OF_CALLS}
+    having = {Metric.OPS_PER_S}
+    having |= _OF_READS if load.reads else set()
+    having |= _OF_WRITES if load.writes else set()
+    return frozenset(having | {metric for metric in Metric if metric.value in wanted})
+
+
 def columns_of(load: Workload) -> frozenset[Metric]:
     """Return the metrics of a plan's workload that it may limit: those that its load has wherever it runs."""
     having = set(_ALWAYS)
@@ -161,6 +173,8 @@ def columns_of(load: Workload) -> frozenset[Metric]:
     having |= {Metric.DRAIN, Metric.REAL_DRAINED} if load.changes else set()
     having |= _OF_CREATES if load.kind is WorkloadKind.CREATE else set()
     names = ["fsync"] if load.syncs else []
+    if load.job:
+        return frozenset(having) | _of_job(load_of(read_fio_job(load.job, "job")))
     if load.kind not in BUILT_IN:
         return frozenset(having)
     if load.kind is WorkloadKind.MIX:

@@ -14,6 +14,7 @@ from itertools import product
 from fsconsole import units
 from fsconsole.catalog import words
 from fsconsole.catalog.filesystem import Filesystem
+from fsconsole.model.fio_job import job_words, read_fio_job
 from fsconsole.model.metrics import RAW_DEPTHS
 from fsconsole.model.plan import ArraySpec, Cell, DeleteWith, Equalise, Step, StepKind, Write
 from fsconsole.model.workload import (
@@ -133,6 +134,8 @@ def workload_title(workload: Workload) -> str:
     """Return a workload in one line, with its numbers."""
     if workload.kind is WorkloadKind.COMMAND:
         return f"{workload.name}: {shlex.join(workload.argv)}"
+    if workload.job:
+        return f"{workload.name}: fio {shlex.join(job_words(read_fio_job(workload.job, 'job')))}"
     weights = ", ".join(f"{weight} {kind.value}" for kind, weight in workload.weights)
     what = workload.kind.value + (f" ({weights})" if weights else "")
     head = f"{workload.name}: {what} {_files(workload)} by {_threads(workload)}"

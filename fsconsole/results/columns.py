@@ -51,6 +51,8 @@ _COUNTED = frozenset({
     WorkloadKind.RANDOM_READ, WorkloadKind.RANDOM_WRITE, WorkloadKind.MIX, WorkloadKind.STAT, WorkloadKind.DELETE,
 })  # fmt: skip
 """Loads whose figure is operations; those of other loads are no more than their calls."""
+_MIXED = frozenset({WorkloadKind.FIO})
+"""Loads of which nobody knows beforehand whether bytes or calls are their figure: both are shown."""
 _TIMED = frozenset({WorkloadKind.COMMAND})
 """Loads whose figures are times: nobody knows how much they move."""
 _TIMES = (Metric.REAL_DRAINED, Metric.REAL, Metric.USER, Metric.SYSTEM)
@@ -92,7 +94,7 @@ def columns_of(
         return tuple(dict.fromkeys((*own, *wanted)))
     if is_raw:
         return tuple(metric for metric in _OF_RAW if metric in present and metric not in PILOTS)
-    left_out = set() if load is None or load.kind in _COUNTED else set(_CALLS)
+    left_out = set() if load is None or load.kind in _COUNTED | _MIXED else set(_CALLS)
     times = _TIMES if load is not None and load.kind in _TIMED else ()
     shown = [
         metric for metric in (_SHOWN_OF_LIFE if load is None else (*times, *_SHOWN)) if metric in present - left_out

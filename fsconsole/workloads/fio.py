@@ -13,8 +13,12 @@ import msgspec
 
 from fsconsole.errors.runs import GeneratorFailed
 from fsconsole.model.figures import Measurement
+from fsconsole.model.fio_job import job_words, read_fio_job
 from fsconsole.model.metrics import Metric
 from fsconsole.model.wire import Mismatch, decode
+from fsconsole.model.workload import Workload
+from fsconsole.workloads.protocol import ProgramFigures
+from fsconsole.workloads.tree import SourceFiles
 
 COMMAND = ("fio", "--output-format=json+", "--eta=never")
 """json+ is json with every latency's bucket, so that the percentiles of several jobs can be those of all their calls."""
@@ -28,7 +32,7 @@ class _Times(msgspec.Struct, frozen=True):
     max: float = 0
     mean: float = 0
     N: int = 0
-    """Absent before 3.30 or so."""
+    """Absent before version 3.18."""
     percentile: dict[str, float] = {}
     bins: dict[str, int] = {}
 
@@ -48,9 +52,14 @@ class _Direction(msgspec.Struct, frozen=True):
 
 
 class _Sync(msgspec.Struct, frozen=True):
-    """fsync and fdatasync calls, from version 3.6 or so on; its total_ios is always 0."""
+    """fsync and fdatasync calls, from version 3.4 on; some versions print 0 as total_ios."""
 
+    total_ios: int = 0
     lat_ns: _Times = _Times()
+
+    @property
+    def calls(self) -> int:
+        return self.lat_ns.N or sum(self.lat_ns.bins.values()) or self.total_ios
 
 
 class _Job(msgspec.Struct, frozen=True):
@@ -60,7 +69,7 @@ class _Job(msgspec.Struct, frozen=True):
     groupid: int = 0
     error: int = 0
     job_start: int = 0
-    """ms since 1970, from version 3.35 or so on."""
+    """ms since 1970, from version 3.36 on."""
     job_runtime: int = 0
     usr_cpu: float = 0
     sys_cpu: float = 0
@@ -102,6 +111,8 @@ class FioFigures:
 
     read: Moved
     write: Moved
+    elapsed_s: float
+    """From the first call to the last, of either kind."""
     sync: Latency | None
     cpu_s: float
     """By fio's own account, user and system; before version 3 and some of its jobs don't tell."""
@@ -113,6 +124,27 @@ class FioFigures:
 
 _WHOLE = re.compile(r"^\{$.*^\}", re.DOTALL | re.MULTILINE)
 """fio prints notes to the same stream, before and after."""
+
+
+def argvs(workload: Workload, _directory: str, _source: SourceFiles | None) -> tuple[tuple[str, ...], ...]:
+    """Return fio's command line. Raises FioJobRefused."""
+    return ((*COMMAND, *job_words(read_fio_job(workload.job, "job"))),)
+
+
+def figures(_workload: Workload, out: str, err: str) -> ProgramFigures:
+    """Return what fio printed. Raises GeneratorFailed where a job failed, but for want of space."""
+    try:
+        found = parse(out)
+    except GeneratorFailed as error:
+        raise GeneratorFailed(error.why + _last_words(err)) from error
+    if found.failures and not (found.is_full and found.write.moved_bytes):
+        raise GeneratorFailed(found.failures)
+    return ProgramFigures(
+        written_bytes=found.write.moved_bytes,
+        read_bytes=found.read.moved_bytes,
+        measurements=measurements(found),
+        failures=found.failures,
+    )
 
 
 def parse(output: str) -> FioFigures:
@@ -130,7 +162,8 @@ def parse(output: str) -> FioFigures:
     return FioFigures(
         read=_moved([(job, job.read) for job in jobs]),
         write=_moved([(job, job.write) for job in jobs]),
-        sync=_latency([(job.sync.lat_ns, job.sync.lat_ns.N, 1) for job in jobs]),
+        elapsed_s=_elapsed_ms([(job, max(job.read, job.write, key=lambda part: part.runtime)) for job in jobs]) / 1000,
+        sync=_latency([(job.sync.lat_ns, job.sync.calls, 1) for job in jobs]),
         cpu_s=sum((job.usr_cpu + job.sys_cpu) / 100 * job.job_runtime / 1000 for job in jobs),
         failures="; ".join(f"job {name}: {os.strerror(number)}" for name, number in failed),
         is_full=bool(failed) and all(number in (errno.ENOSPC, errno.EDQUOT) for _, number in failed),
@@ -238,11 +271,12 @@ def measurements(figures: FioFigures) -> tuple[Measurement, ...]:
         found += [Measurement(amount, side.moved_bytes), Measurement(duration, side.elapsed_s)]
         if side.elapsed_s > 0:
             found.append(Measurement(rate, side.moved_bytes / side.elapsed_s))
-            found.append(
-                Measurement(Metric(f"{name}_ops_per_s" if is_mixed else "ops_per_s"), side.calls / side.elapsed_s)
-            )
+            found += [Measurement(Metric(f"{name}_ops_per_s"), side.calls / side.elapsed_s)] if is_mixed else []
         if side.latency is not None:
             found += _times(name if is_mixed else "latency", side.latency)
+    if figures.elapsed_s > 0:
+        calls = figures.read.calls + figures.write.calls
+        found.append(Measurement(Metric.OPS_PER_S, calls / figures.elapsed_s))
     if figures.sync is not None:
         found += _times("fsync", figures.sync)
     return tuple(found)

@@ -18,7 +18,7 @@ from fsconsole.model.wire import Mismatch, decode, encode
 from fsconsole.model.workload import Generator, Workload, WorkloadKind
 from fsconsole.system.run import OUTPUT_LIMIT_BYTES, RunningCommand, find_program, spawn
 from fsconsole.text import decode as decode_text
-from fsconsole.workloads import command
+from fsconsole.workloads import command, fio
 from fsconsole.workloads.builtin import ending_in_words, interpreter_places
 from fsconsole.workloads.cage import caged
 from fsconsole.workloads.job import GO, Stage
@@ -39,10 +39,13 @@ class Program:
 
     argvs: Callable[[Workload, str, SourceFiles | None], tuple[tuple[str, ...], ...]]
     figures: Callable[[Workload, str, str], ProgramFigures]
+    tells_failures: bool = False
+    """True where its output has figures, and its reasons, also after an exit code other than 0."""
 
 
 PROGRAMS_OF: Mapping[WorkloadKind | Generator, Program] = {
     WorkloadKind.COMMAND: Program(command.argvs, command.figures),
+    WorkloadKind.FIO: Program(fio.argvs, fio.figures, tells_failures=True),
 }
 """Of each kind and generator in model.workload.PROGRAMS."""
 
@@ -155,13 +158,15 @@ class ProgramLoad:
         is_done, figures, why = report.event is Stage.DONE, ProgramFigures(), report.why
         if not is_done:
             why = why or ending_in_words(self._running.wait())
-        elif report.exit_code:
+        elif report.exit_code and not self._program.tells_failures:
             why = ending_in_words(self._result_of(report))
         else:
             try:
                 figures = self._program.figures(self.workload, *map(self._output, self._outputs))
             except GeneratorFailed as error:
                 why = error.why
+            if report.exit_code and not why and not figures.failures:
+                why = ending_in_words(self._result_of(report))
         return LoadResult(
             threads=(),
             written_bytes=figures.written_bytes,
@@ -172,7 +177,7 @@ class ProgramLoad:
             user_s=report.user_s,
             system_s=report.system_s,
             is_whole=not why,
-            failures=why,
+            failures=why or figures.failures,
             read_bytes=figures.read_bytes,
             directory=self._directory,
             was_stopped=self._is_stopped,

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.errors.targets import FioJobRefused
-from fsconsole.workloads import fio_keys
-from fsconsole.workloads.fio_job import job_words, read_fio_job
+from fsconsole.model import fio_keys
+from fsconsole.model.fio_job import job_words, load_of, read_fio_job
+from fsconsole.text import GIB, KIB, MIB
 
 JOB = """\
 ; a comment before all
@@ -159,3 +160,31 @@ def test_whatever_the_text_nothing_but_allowed_keys_with_paths_below_the_load_co
             assert not any(
                 path.startswith("/") or ".." in path.split("/") for path in value.replace("\\:", "_").split(":")
             )
+
+
+def test_what_a_job_will_do_is_told_beforehand() -> None:
+    job = """
+    [global]
+    rw=randwrite
+    size=1m
+    [a]
+    numjobs=4
+    [b]
+    rw=read:3
+    filesize=4k-8k
+    size=0
+    nrfiles=10
+    [global]
+    size=25%
+    [c]
+    fdatasync=1
+    """
+    load = load_of(read_fio_job(job, "job.fio"))
+    assert (load.reads, load.writes, load.syncs, load.jobs) == (True, True, True, 6)
+    assert load.space_bytes == 4 * MIB + 80 * KIB
+
+
+def test_a_file_of_several_jobs_takes_its_space_once() -> None:
+    job = "[global]\nsize=1g\nfilename=one\n[a]\nrw=write\nnumjobs=8\n[b]\nstonewall\nrw=randread\n"
+    assert load_of(read_fio_job(job, "job.fio")).space_bytes == GIB
+    assert not load_of(read_fio_job("[a]\nioengine=cpuio\ncpuload=50\nsize=1g\n", "job.fio")).space_bytes

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from fsconsole.errors.targets import FioJobRefused
-from fsconsole.workloads import fio_keys as keys
+from fsconsole.model import fio_keys as keys
 
 MAX_JOB_CHARACTERS = 256 * 1024
 _MAX_LINE_BYTES = 4000
@@ -78,6 +78,69 @@ def read_fio_job(text: str, path: str) -> tuple[FioSection, ...]:
     if all(section.is_global for section in sections):
         raise FioJobRefused(path, 1, "job", "there is no job in it", "At least one [section] beside [global].")
     return tuple(sections)
+
+
+_WRITES = frozenset({"write", "randwrite", "rw", "readwrite", "randrw"})
+_READS = frozenset({"read", "randread", "rw", "readwrite", "randrw"})
+_WITHOUT_DATA = frozenset({
+    "falloc", "ftruncate", "filecreate", "filestat", "filedelete", "dircreate", "dirstat", "dirdelete", "cpuio", "null",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class FioLoad:
+    """Load that a job file describes, as far as it can be told beforehand."""
+
+    reads: bool
+    writes: bool
+    syncs: bool
+    """Whether it calls fsync or fdatasync after a number of writes, which fio times."""
+    jobs: int
+    space_bytes: int
+    """Of all files; files whose size depends on the device count as none."""
+
+
+def load_of(sections: tuple[FioSection, ...]) -> FioLoad:
+    """Return the load of all jobs together."""
+    defaults: dict[str, str] = {}
+    jobs: list[dict[str, str]] = []
+    shared: dict[str, int] = {}
+    space_bytes = 0
+    for section in sections:
+        own = {**defaults, **{option.name: option.value or "1" for option in section.options}}
+        if section.is_global:
+            defaults = own
+            continue
+        jobs.append(own)
+        if "filename" in own:
+            shared[own["filename"]] = max(shared.get(own["filename"], 0), _space_bytes(own))
+        else:
+            space_bytes += _number(own.get("numjobs", "1")) * _space_bytes(own)
+    moving = [job for job in jobs if job.get("ioengine") not in _WITHOUT_DATA]
+    acts = {job.get("rw", "read").partition(":")[0] for job in moving}
+    return FioLoad(
+        reads=bool(acts & _READS),
+        writes=bool(acts & _WRITES),
+        syncs=any(_number(job.get(key, "0")) for job in moving for key in ("fsync", "fdatasync")),
+        jobs=sum(_number(job.get("numjobs", "1")) for job in jobs),
+        space_bytes=space_bytes + sum(shared.values()),
+    )
+
+
+def _space_bytes(job: dict[str, str]) -> int:
+    if job.get("ioengine") in ("cpuio", "null"):
+        return 0
+    of_each = _number(job.get("filesize", "0").split("-")[-1].split(":")[-1]) * _number(job.get("nrfiles", "1"))
+    return _number(job.get("size", "0")) or of_each
+
+
+_NUMBER = re.compile(r"(\d{1,18})(?:([kmgtp])b?)?", re.IGNORECASE)
+
+
+def _number(text: str) -> int:
+    """Return a number with fio's suffixes, by default powers of 1024; 0 for what is none, such as a percentage."""
+    found = _NUMBER.fullmatch(text)
+    return int(found[1]) * 1024 ** " kmgtp".index((found[2] or " ").lower()) if found else 0
 
 
 def job_words(sections: tuple[FioSection, ...]) -> tuple[str, ...]:

@@ -1,0 +1,85 @@
+"""fio's job files in whole runs on ext4: figures, files, and what a job must not reach."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Iterator
+
+import pytest
+
+from fsconsole.devices import scratch
+from fsconsole.errors import ExitCode
+from fsconsole.model.metrics import Metric
+from fsconsole.model.state import CellStatus
+from fsconsole.text import KIB, MIB
+from tests.loop.runs import carry_out, fsconsole, written
+from tests.loop.test_programs import HEAD, cell_of, figures
+
+JOB = """\
+[global]
+bs=4k
+group_reporting
+ioengine=psync
+
+[writes]
+rw=write
+size=2m
+numjobs=2
+fdatasync=16
+
+[reads]
+stonewall
+rw=randread
+size=1m
+filename=sub/other
+"""
+
+
+@pytest.fixture(scope="module")
+def device(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    made = scratch.create(64 * MIB, str(tmp_path_factory.mktemp("scratch")))
+    yield made.device
+    scratch.remove(made)
+
+
+def test_a_job_files_figures_are_those_of_fio_and_its_files_those_of_the_cell(
+    device: str, tmp_path: pathlib.Path
+) -> None:
+    (tmp_path / "job.fio").write_text(JOB)
+    done, folder = carry_out(
+        f'{HEAD}workload = [{{ name = "a job", kind = "fio", job = "job.fio" }}]\n', device, tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    cell = cell_of(folder)
+    assert cell.status is CellStatus.DONE
+    told = figures(cell)
+    assert (told[Metric.WRITTEN], told[Metric.READ_BYTES]) == (4 * MIB, MIB)
+    assert told[Metric("write_count")] == 4 * MIB / (4 * KIB)
+    assert told[Metric.FSYNC_COUNT] >= 2 * 512 // 16 - 2
+    assert told[Metric.FSYNC_P99] <= told[Metric.FSYNC_MAX] * 1.02
+    assert told[Metric.FILES_MAPPED] == 3
+    assert 0 < told[Metric.DURABLE] < told[Metric.WRITE], "fio's own clock starts after its preparations"
+
+
+def test_a_job_that_fills_the_filesystem_is_a_result(device: str, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "job.fio").write_text("[full]\nrw=write\nbs=1m\nsize=200m\nfallocate=none\ncreate_on_open=1\n")
+    done, folder = carry_out(f'{HEAD}workload = [{{ kind = "fio", job = "job.fio" }}]\n', device, tmp_path)
+    cell = cell_of(folder)
+    assert cell.status is CellStatus.DONE, (cell.reason, done.stderr)
+    assert 30 * MIB < figures(cell)[Metric.WRITTEN] < 64 * MIB
+    assert any("No space left" in step.reason for step in cell.steps)
+
+
+def test_what_fio_says_of_a_job_that_it_refuses_is_told(device: str, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "job.fio").write_text("[wrong]\nrw=write\nsize=1m\nbs=nonsense\n")
+    done, folder = carry_out(f'{HEAD}workload = [{{ kind = "fio", job = "job.fio" }}]\n', device, tmp_path)
+    assert done.returncode != 0
+    assert "failed parsing bs=nonsense" in cell_of(folder).reason
+
+
+def test_a_job_file_that_is_refused_touches_nothing(device: str, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "job.fio").write_text(f"[wipe]\nrw=write\nfilename={device}\n")
+    plan = written(tmp_path, f'{HEAD}workload = [{{ kind = "fio", job = "job.fio" }}]\n')
+    done = fsconsole("run", plan, "--device", device, "--runs", str(tmp_path / "runs"))
+    assert done.returncode == ExitCode.PLAN_BAD_VALUE
+    assert "job.fio:3: filename=" in done.stderr
