@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from fsconsole.devices.graph import DeviceGraph, number_of
+from fsconsole.devices.memory_group import GROUP_FILE, NO_GROUP, read_limit, write_limit
 from fsconsole.devices.snapshot import find_device, take_snapshot
 from fsconsole.devices.sysfs import parse_number, parse_scheduler
 from fsconsole.errors.runs import SettingsLocked
@@ -34,6 +35,7 @@ _PLACES = re.compile(
     _DISK.pattern + r"(?:read_ahead_kb|scheduler|nr_requests|stripe_cache_size|group_thread_cnt|iosched/[a-z_]+)"
     r"|/proc/sys/vm/dirty_(?:background_)?(?:bytes|ratio)"
 )
+_BYTES = re.compile(r"[0-9]{1,20}")
 _VALUES = re.compile(r"[0-9]{1,20}|[a-z][a-z0-9_-]{0,30}")
 
 
@@ -60,7 +62,9 @@ class Kernel:
         self._root = root
 
     def value(self, path: str) -> str:
-        """Return a setting as it is written: of a list of schedulers the chosen one."""
+        """Return a setting as it is written: of a list of schedulers the chosen one; "none" of a cgroup that isn't there."""
+        if GROUP_FILE.fullmatch(path):
+            return read_limit(self._root + path)
         text = read_text(self._root + path)
         return parse_scheduler(text)[1] if path.endswith("/scheduler") else text
 
@@ -68,6 +72,9 @@ class Kernel:
         """Write a setting. Raises ValueError for a path that is no setting, or a value that no setting has."""
         if not is_setting(path, value):
             raise ValueError(f"{path} is no setting, or {value!r} no value of one")
+        if GROUP_FILE.fullmatch(path):
+            write_limit(self._root + path, value)
+            return
         with opened(self._root + path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW) as descriptor:
             # A kernel file takes a value in one write, and its refusal is the write's error.
             os.write(descriptor, value.encode())
@@ -106,6 +113,8 @@ class Kernel:
 
 def is_setting(path: str, value: str) -> bool:
     """Return whether a run may write value to path: a journal from elsewhere must not name any other file."""
+    if GROUP_FILE.fullmatch(path):
+        return value == NO_GROUP or _BYTES.fullmatch(value) is not None
     return _PLACES.fullmatch(path) is not None and _VALUES.fullmatch(value) is not None
 
 

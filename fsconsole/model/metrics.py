@@ -282,9 +282,11 @@ class Metric(str, Enum):
     ARRAY_SYNC = ("array_sync", "resync", Unit.SECONDS,
         "from creating the array until its resync was done")
     READ_BEYOND = ("read_beyond", "read beyond data", Unit.BYTES,
-        "device read - bytes read, of a cold load of reads: extent lists, inodes, directories, and read-ahead that no reader took; only with trace")
+        "device read - bytes read, of a cold load of reads: extent lists above all (inodes are read before the clock starts), and data "
+        "that was read twice for lack of memory; only with trace")
     META_READS = ("meta_reads", "meta reads", Unit.COUNT,
-        "read requests that the filesystem marked as metadata (M in rwbs), extent lists among them; ext2 and ext3's own driver mark none; only with trace")
+        "read requests that the filesystem marked as metadata (M in rwbs): xfs and btrfs mark all, ext4 all but extent lists (6.18), "
+        "ext2 none; only with trace")
     META_READ = "meta_read", "meta read", Unit.BYTES, "bytes of the same requests"
     WRITE_SEEK = ("write_seek", "write seek", Unit.BYTES,
         "mean distance from the end of a write request to the start of the next one issued to the same disk, in load and drain, journal "

@@ -108,6 +108,7 @@ def array_place(spec: ArraySpec, members: Sequence[TargetSpec]) -> TargetSpec:
         disk=ARRAY_NAME,
         queues=tuple(queues.values()),
         has_stripe_cache=spec.level in PARITY,
+        memory_limit=members[0].memory_limit,
     )
 
 

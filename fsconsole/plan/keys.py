@@ -81,7 +81,7 @@ from fsconsole.plan.planfile import (
     ScaleKind,
 )
 from fsconsole.plan.requirements import read_requirements, requirements_toml, typed_requirements
-from fsconsole.text import GIB, TIB
+from fsconsole.text import GIB, MIB, TIB
 
 # The declarations.
 
@@ -275,6 +275,8 @@ WORKLOAD = (
 )  # fmt: skip
 
 _DIRTY = "/proc/sys/vm"
+MEMORY = "memory"
+"""Setting of the load's memory cgroup."""
 SETTINGS = (
     Key("read_ahead", several(kept_as_text(a_size(0, GIB), PAGE_BYTES)), "Read-ahead: queue/read_ahead_kb of the disk, or of the array; "
         "btrfs has its own value, and its cells say so.", offered=("128KiB", "2MiB")),
@@ -294,6 +296,9 @@ SETTINGS = (
     # raid5_set_cache_size takes no other (drivers/md/raid5.c).
     Key("stripe_cache_size", several(kept_as_text(a_number(17, 32768))), "md/stripe_cache_size of an array of level 4, 5 or 6: pages per disk.",
         offered=("256", "4096")),
+    # A writer's own process takes some MiB.
+    Key(MEMORY, several(kept_as_text(a_size(16 * MIB, TIB), PAGE_BYTES)), "Memory cgroup of the load's processes, versions 1 and 2: page cache, "
+        "and the load's own memory, up to that size. Dirty limits of the machine are settings of their own.", offered=("1GiB", "4GiB")),
 )  # fmt: skip
 """In the order in which they are written: a scheduler begins with a number of requests of its own."""
 

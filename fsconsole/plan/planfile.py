@@ -163,6 +163,8 @@ class TargetSpec:
     """The queues that have a scheduler: the disk's own, or those below an array; empty: the disk's own, not looked at."""
     has_stripe_cache: bool = True
     """False where the device is known to be no md array of level 4, 5 or 6 (Documentation/admin-guide/md.rst)."""
+    memory_limit: str = "/sys/fs/cgroup/fsconsole-DEVICE/memory.max"
+    """File of the limit of the load's memory cgroup; empty: this kernel has no memory controller (cgroup-v2.rst)."""
     is_rotating: bool = False
     is_flash: bool = False
     notes: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """Device and kernel settings of a plan: the files they are written to, and why a target can't have them.
 
 read_ahead, nr_requests, scheduler: Documentation/block/queue-sysfs.rst; dirty_*: admin-guide/sysctl/vm.rst;
-stripe_cache_size: admin-guide/md.rst.
+stripe_cache_size: admin-guide/md.rst; memory: admin-guide/cgroup-v2.rst.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fsconsole.model.plan import Setting, Write
-from fsconsole.plan.keys import MACHINE_WIDE, SETTING_NAMES
+from fsconsole.plan.keys import MACHINE_WIDE, MEMORY, SETTING_NAMES
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.text import KIB
 from fsconsole.units import parse_bytes
 
 _UNITS = {"read_ahead": KIB}
 """Bytes of one of what the kernel's file counts."""
-_IN_BYTES = frozenset({"read_ahead", "dirty_bytes", "dirty_background_bytes"})
+_IN_BYTES = frozenset({"read_ahead", "dirty_bytes", "dirty_background_bytes", MEMORY})
 
 
 def writes_of(values: Mapping[str, str], target: TargetSpec) -> tuple[Write, ...]:
@@ -45,6 +45,11 @@ def objections(values: Mapping[str, str], target: TargetSpec) -> tuple[str, ...]
             )
     if "stripe_cache_size" in values and not target.has_stripe_cache:
         reasons.append(f"{target.path} has no stripe cache: only md arrays of level 4, 5 and 6 have one")
+    if MEMORY in values and not target.memory_limit:
+        reasons.append(
+            "this machine has no memory cgroups: the memory controller is neither in /sys/fs/cgroup/memory nor enabled in "
+            "/sys/fs/cgroup/cgroup.subtree_control"
+        )
     limits = [parse_bytes(values.get(name, "0")) for name in ("dirty_background_bytes", "dirty_bytes")]
     if all(limits) and limits[0] >= limits[1]:
         reasons.append("dirty_background_bytes is not below dirty_bytes: the kernel would take half of dirty_bytes")
@@ -62,6 +67,8 @@ def own_values(setting: Setting, own: Sequence[tuple[str, str]]) -> dict[str, st
 def _paths(name: str, target: TargetSpec) -> tuple[str, ...]:
     if name in MACHINE_WIDE:
         return (f"/proc/sys/vm/{name}",)
+    if name == MEMORY:
+        return (target.memory_limit,)
     if name == "stripe_cache_size":
         return (f"/sys/block/{target.sysfs_name}/md/{name}",)
     if name == "read_ahead":

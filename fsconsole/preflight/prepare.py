@@ -16,6 +16,7 @@ from fsconsole.devices.evidence import GateContext
 from fsconsole.devices.gate import GateReport, consent_code, inspect_device, short_code, shown_on
 from fsconsole.devices.graph import DeviceGraph
 from fsconsole.devices.hazards import SCRATCH_KEPT
+from fsconsole.devices.memory_group import limit_file
 from fsconsole.devices.scratch import Scratch, attached_for_now
 from fsconsole.devices.settings import queues_of
 from fsconsole.devices.snapshot import find_device, take_snapshot
@@ -177,6 +178,7 @@ def target_spec(device: Device, graph: DeviceGraph | None = None) -> TargetSpec:
         disk=disk,
         queues=tuple(QueueSpec(queue.name, queue.schedulers) for queue in queues_of(device, graph)),
         has_stripe_cache=device.md is not None and device.md.level in _STRIPED,
+        memory_limit=limit_file(disk),
         is_rotating=bool(device.rotational),
         is_flash=device.is_flash,
         notes=stripes_of(device, graph.devices).sentences,

@@ -114,7 +114,8 @@ class WritebackWatch:
         if self._sums is not None:
             self._add_up(end_ns)
             traced = (*self._sums.measurements(wrote=wrote), Measurement(Metric.TRACE_LOST, self.lost))
-        return (*self._of_bdi(writers_done_ns), *self._of_queue(end_ns), *traced)
+        of_bdi = self._of_bdi(writers_done_ns) if wrote else ()
+        return (*of_bdi, *self._of_queue(end_ns), *traced)
 
     @property
     def sums(self) -> TraceFigures | None:

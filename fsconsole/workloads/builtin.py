@@ -72,6 +72,11 @@ class BuiltInLoad:
         self._last_report: HostReport | None = None
         self._ended_ns = 0
 
+    @property
+    def pid(self) -> int:
+        """The first process of the cage."""
+        return self._running.pid
+
     def wait_ready(self) -> None:
         """Wait until all writers stand at the barrier. Raises GeneratorFailed."""
         report = self._next_report(None)

@@ -121,6 +121,11 @@ class ProgramLoad:
         self._released_ns = self._ended_ns = 0
         self._ended: CommandResult | None = None
 
+    @property
+    def pid(self) -> int:
+        """The first process of the cage."""
+        return self._running.pid
+
     def wait_ready(self) -> None:
         """Wait until the launcher is ready. Raises GeneratorFailed."""
         report = self._next_report(None)

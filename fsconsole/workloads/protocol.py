@@ -104,6 +104,10 @@ class Load(Protocol):
     def page(self) -> CounterPage | None:
         """The counters of its writers; None where nobody counts."""
 
+    @property
+    def pid(self) -> int:
+        """Its first process, in this process's PID namespace; all others are below it."""
+
     def wait_ready(self) -> None:
         """Wait until nothing but go() is missing. Raises GeneratorFailed."""
 

@@ -153,7 +153,7 @@ def load(work: CellWork, step: Step) -> StepResult:
     if work.run.requests.interrupting:
         raise Interrupted
     if result.is_failure:
-        raise StepFailed(failure_in_words(workload, result))
+        raise StepFailed("; ".join(filter(None, (failure_in_words(workload, result), settings.memory_in_words(work)))))
     warnings_load.about_load(work, workload, result)
     warnings_load.about_cache(work, workload, window)
     if not workload.changes:
@@ -232,6 +232,7 @@ def _finish(work: CellWork, window: LoadWindow, end: ClockAndCpu) -> tuple[Measu
 def _drive(work: CellWork, handle: Load, watch: WritebackWatch | None) -> LoadWindow:
     try:
         handle.wait_ready()
+        settings.join_memory(work, handle.pid)
         work.run.sampler.gauges.watch_load(handle.page)
         work.run.sampler.reset_peak_dirty()
         dirty_bytes = read_writeback().pending_bytes

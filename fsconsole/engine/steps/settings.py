@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
+from fsconsole.devices.memory_group import join, killed_in
 from fsconsole.devices.settings import DiskNumbers, InForce, Kernel, give_back
 from fsconsole.engine.work import CellWork, StepFailed, StepResult
 from fsconsole.model.events import SettingReturned, SettingSeen, SettingTaken, WarningKind
 from fsconsole.model.plan import Step, Write
 from fsconsole.model.state import HeldSetting
+from fsconsole.plan.keys import MEMORY
 from fsconsole.system.files import read_text_or
 from fsconsole.system.mounts import mounted_at
 from fsconsole.telemetry.machine import bdi_name
@@ -68,6 +70,30 @@ def about_to_load(work: CellWork) -> None:
             if own_kib and own_kib != now:
                 kind = work.cell.variant.filesystem
                 _warn(work, f"{kind} uses its own read-ahead of {own_kib} KiB, not the disk's")
+
+
+def join_memory(work: CellWork, pid: int) -> None:
+    """Move a load that is ready, a process and all below it, into the cell's memory cgroup, where there is one. Raises StepFailed."""
+    for path in _memory_limits(work):
+        try:
+            join(path, pid, work.run.places.proc)
+        except OSError as error:
+            raise StepFailed(f"the load can't join {os.path.dirname(path)}: {error.strerror}") from error
+
+
+def memory_in_words(work: CellWork) -> str:
+    """Return that the kernel killed processes of the load for its memory limit; empty where it did not."""
+    killed = {path: killed_in(path) for path in _memory_limits(work)}
+    said = [
+        f"the kernel killed {count} of its processes, as its memory limit of {_KERNEL.value(path)} bytes was reached"
+        for path, count in killed.items()
+        if count
+    ]
+    return "; ".join(said)
+
+
+def _memory_limits(work: CellWork) -> set[str]:
+    return {held.taken.path for held in work.settings if held.taken.name == MEMORY and held.taken.new}
 
 
 def _take(work: CellWork, write: Write, old: InForce, disk: DiskNumbers) -> None:

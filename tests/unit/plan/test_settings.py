@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from fsconsole.errors.targets import PlanBadValue
 from fsconsole.model.plan import Cell, Step, StepKind
 from fsconsole.plan.expand import setting_choices
-from fsconsole.plan.keys import MACHINE_WIDE, SETTING_NAMES
+from fsconsole.plan.keys import MACHINE_WIDE, MEMORY, SETTING_NAMES
 from fsconsole.plan.planfile import NO_DEVICE, QueueSpec, TargetSpec
 from fsconsole.plan.settings import writes_of
 from fsconsole.text import GIB, KIB, MIB
@@ -148,9 +149,22 @@ def test_a_workloads_own_scheduler_takes_the_cells_number_of_requests_with_it() 
     assert {write.name: write.value for write in own[0].writes} == {"scheduler": "none", "nr_requests": "64"}
 
 
+def test_the_memory_of_a_load_is_a_limit_in_whole_pages_and_needs_a_memory_controller() -> None:
+    limit = "/sys/fs/cgroup/memory/fsconsole-loop7/memory.limit_in_bytes"
+    (write,) = writes_of({"memory": "64MiB"}, replace(LOOP, memory_limit=limit))
+    assert (write.name, write.path, write.value) == ("memory", limit, str(64 * 2**20))
+    (cell,) = build(with_settings("memory = '64MiB'"), replace(LOOP, memory_limit="")).cells
+    assert "no memory cgroups" in cell.unavailable
+    for wrong in ("'8MiB'", "'65537'", "64", "'2PiB'"):
+        with pytest.raises(PlanBadValue):
+            build(with_settings(f"memory = {wrong}"), LOOP)
+
+
 def test_every_setting_has_its_place_in_the_order_of_writing_and_a_file() -> None:
     for name in SETTING_NAMES:
         value = {"scheduler": "none"}.get(name, "64KiB" if "bytes" in name or name == "read_ahead" else "50")
+        if name == MEMORY:
+            continue
         (write,) = writes_of({name: value}, LOOP)
         assert write.path.startswith("/proc/sys/vm/dirty_" if name in MACHINE_WIDE else "/sys/block/loop7/")
     assert SETTING_NAMES.index("scheduler") < SETTING_NAMES.index("nr_requests")
