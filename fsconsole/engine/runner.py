@@ -27,7 +27,7 @@ from fsconsole.engine.control import ControlServer, Requests, end_programs
 from fsconsole.engine.hangs import CurrentStep, HangDetector, WatchedRun, run_detecting_hangs
 from fsconsole.engine.proof import Prover
 from fsconsole.engine.rounds import cells_in_rounds
-from fsconsole.engine.steps import HANDLERS
+from fsconsole.engine.steps import HANDLERS, sources
 from fsconsole.engine.work import CellWork, EnginesBeside, Interrupted, Pilot, RunWork, StepFailed, StepResult
 from fsconsole.errors import ExitCode, FsconsoleError
 from fsconsole.errors.runs import ExtentsUnreadable, GeneratorFailed, JournalFull, JournalUnusable, ToolFailed
@@ -268,6 +268,7 @@ def _acquire(
         known_of_all=warnings_machine.about_run(state.request, folder.path, journal, attempt),
         detector=detector,
         seals=check_seals(folder)[0],
+        manifests_before=sources.journalled(state),
     )
 
 

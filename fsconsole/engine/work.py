@@ -34,10 +34,13 @@ from fsconsole.telemetry.page_reporting import ReportedMemory
 from fsconsole.telemetry.sampler import Sampler
 from fsconsole.telemetry.traffic import TrafficWindow
 from fsconsole.telemetry.writeback import WritebackWatch
+from fsconsole.workloads.manifest import Manifest
 from fsconsole.workloads.protocol import Load, LoadResult
 from fsconsole.workloads.stamps import Found, Struck
 from fsconsole.workloads.tree import SourceFiles
 
+SourceKey = tuple[tuple[str, ...], int]
+"""Sources of a workload, and at_most_bytes."""
 KERNEL_LOG_HINT = "Look at the device's health (smartctl, dmesg) before you trust this figure."
 
 _ADVICE = "dmesg(1) may have more information"
@@ -106,6 +109,10 @@ class RunWork:
     """Pilots in order of running, earlier attempts included."""
     ended: dict[int, Outcome] = field(default_factory=dict)
     """Cells that ended because their pilot failed."""
+    manifests: dict[SourceKey, Manifest] = field(default_factory=dict)
+    """Of sources that were read in this attempt."""
+    manifests_before: dict[int, str] = field(default_factory=dict)
+    """By a workload's number: the verdict of its last reading in an earlier attempt."""
     cells: tuple[Cell, ...] = ()
     """Cells open when the attempt started, in order."""
     known_of_all: frozenset[str] = frozenset()

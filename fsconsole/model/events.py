@@ -62,6 +62,7 @@ class WarningKind(str, Enum):
     CPU_BOUND = "cpu-bound"
     GOVERNOR = "governor"
     COMPRESSIBLE = "compressible"
+    SOURCES = "sources"
     LAZY_INIT = "lazy-init"
     UNSAFE_SIDE = "unsafe-side"
     """Never journalled: computed by the grid for rows without barriers or journal, if other rows have them."""

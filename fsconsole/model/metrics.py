@@ -152,6 +152,11 @@ class Metric(str, Enum):
     USER = "user", "user", Unit.SECONDS, "user time of the load's own processes"
     SYSTEM = "system", "sys", Unit.SECONDS, "system time of the load's own processes"
     REAL_DRAINED = "real_drained", "durable real", Unit.SECONDS, "real time of the load and its drain together"
+    FILES_MADE = ("files_made", "files made", Unit.COUNT,
+        "files, links and the like in the directory of a command or a copy after its drain")
+    MADE = "made", "made", Unit.BYTES, "sizes of the files in that directory"
+    SOURCE_FILES = "source_files", "source files", Unit.COUNT, "files and links of the load's sources"
+    SOURCE_BYTES = "source_bytes", "source bytes", Unit.BYTES, "sizes of the files of the load's sources, read into memory before it"
     CPU = ("cpu", "CPU", Unit.PERCENT,
         "busy share of all CPUs, start to drain done: all but idle, waiting and stolen time, from /proc/stat; the sum of CPU by "
         "generator, kernel, others and observer, within 5 % (ticks)")

@@ -28,6 +28,7 @@ class StepKind(str, Enum):
     MOUNT = "mount"
     QUIESCE = "quiesce"
     COLD = "cold"
+    WARM = "warm"
     PILOT = "pilot"
     WORKLOAD = "workload"
     DRAIN = "drain"

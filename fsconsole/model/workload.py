@@ -23,6 +23,7 @@ class WorkloadKind(str, Enum):
     BONNIE = "bonnie"
     FFSB = "ffsb"
     COMMAND = "command"
+    COPY = "copy"
 
 
 class Generator(str, Enum):
@@ -46,7 +47,7 @@ OPERATIONS = (
 """Operations of the built-in generator on one file, of which a mix is made."""
 BUILT_IN = frozenset({*OPERATIONS, WorkloadKind.MIX})
 """Kinds that the built-in generator does."""
-PROGRAMS: frozenset[WorkloadKind | Generator] = frozenset({WorkloadKind.COMMAND, WorkloadKind.FIO})
+PROGRAMS: frozenset[WorkloadKind | Generator] = frozenset({WorkloadKind.COMMAND, WorkloadKind.COPY, WorkloadKind.FIO})
 """Kinds, and generators of built-in kinds, that workloads.program has programs for."""
 _ADDING = frozenset({WorkloadKind.CREATE, WorkloadKind.APPEND})
 _WRITING = _ADDING | {WorkloadKind.RANDOM_WRITE}
@@ -187,7 +188,15 @@ class Workload(Wire, frozen=True):
     argv: tuple[str, ...] = ()
     """Of a command."""
     sources: tuple[str, ...] = ()
-    """Absolute paths that a command may read beside the system's programs."""
+    """Absolute paths that a command may read beside the system's programs, and that a copy copies."""
+    copy_with: str = ""
+    """Of a copy: the flag of cp, "-r" or "-a"."""
+    at_most_bytes: int = 0
+    """Of a copy: only the first files of its sources, in sorted order, up to so many bytes; 0: all."""
+    sources_bytes: int = 0
+    """Of a copy: bytes of the files that it copies, counted when the plan was made."""
+    sources_files: int = 0
+    """Of a copy: their number, symbolic links included."""
     job: str = ""
     """Text of a fio job file: what was agreed to is what runs, whatever becomes of the file."""
 
@@ -224,12 +233,16 @@ class Workload(Wire, frozen=True):
     @property
     def total_bytes(self) -> int:
         """Bytes that the load moves if nothing stops it; 0 where only its end can tell."""
+        if self.kind is WorkloadKind.COPY:
+            return self.sources_bytes
         moved = int(self.files * self.mean_file_bytes * self._share(_WRITING | _READING))
         return min(filter(None, (moved, self.limit_bytes)), default=0)
 
     @property
     def added_bytes(self) -> int:
         """Bytes by which the load makes its filesystem fuller, as far as can be told beforehand."""
+        if self.kind is WorkloadKind.COPY:
+            return self.sources_bytes
         added = int(self.files * self.mean_file_bytes * self._share(_ADDING))
         moved = self._share(_WRITING | _READING)
         most = int(self.limit_bytes * self._share(_ADDING) / moved) if moved else 0

@@ -126,6 +126,7 @@ class Key:
 
 _MIX = frozenset({WorkloadKind.MIX})
 _COMMANDS = frozenset({WorkloadKind.COMMAND})
+_COPIES = frozenset({WorkloadKind.COPY})
 _WRITING = frozenset({WorkloadKind.CREATE, WorkloadKind.APPEND, WorkloadKind.RANDOM_WRITE}) | _MIX
 _SIZED = frozenset({WorkloadKind.CREATE, WorkloadKind.RANDOM_READ, WorkloadKind.RANDOM_WRITE}) | _MIX
 _MOVING = frozenset(OPERATIONS) - {WorkloadKind.STAT, WorkloadKind.DELETE} | _MIX
@@ -208,11 +209,15 @@ WORKLOAD = (
     Key("name", a_text(MAX_NAME_CHARACTERS, may_be_blank=False), "Its name in the grid, and that of its directory; by default the kind.", "",
         hint="in the grid"),
     Key("of", a_text(), "The create whose files it uses; by default the nearest before it.", "",
-        hint="the create whose files it uses", kinds=BUILT_IN - {WorkloadKind.CREATE}),
+        hint="the create whose files it uses", kinds=BUILT_IN - {WorkloadKind.CREATE} | _COPIES),
     Key("argv", Kind("list of words", read_argv, list, words_typed), "The command, as a list of words: no shell. It runs in a new, empty directory "
         "of the filesystem, confined: it can write nowhere else, and has no network.", (), hint="tar xf /srv/src.tar", kinds=_COMMANDS),
-    Key("sources", Kind("list of absolute paths", read_sources, list, words_typed), "Files and directories that the command may read, at their own paths.", (),
-        hint="/srv/src.tar", kinds=_COMMANDS),
+    Key("sources", Kind("list of absolute paths", read_sources, list, words_typed), "Files and directories that the command may read, at their own paths, or that the copy copies; read into memory first, and hashed.", (),
+        hint="/srv/src.tar", kinds=_COMMANDS | _COPIES),
+    Key("copy_with", a_choice(("-r", "-a")), "How cp copies: `-r`, the default, makes files anew, as Peiffer 2005; `-a` keeps owners, times and hard links.", "",
+        hint="-r or -a", kinds=_COPIES),
+    Key("at_most", a_size(1, MAX_FILE_SIZE_BYTES), "Copies the first files only, in sorted order (of each directory its files, then its directories), up to this size.", 0,
+        ("at_most_bytes",), hint="2GiB; empty: all", kinds=_COPIES),
     Key("job", Kind("path of a fio job file", read_job), "The job file, relative to the plan; its text is kept with the run. Keys that reach beyond the load's own new directory are refused.", "",
         hint="jobs/random.fio", kinds=frozenset({WorkloadKind.FIO})),
     Key("generator", a_member(Generator), "The program that makes the load; others than built-in are not run by this version.",

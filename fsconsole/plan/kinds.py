@@ -286,11 +286,9 @@ def read_argv(table: Table, name: str, value: object) -> tuple[str, ...]:
 
 def read_sources(table: Table, name: str, value: object) -> tuple[str, ...]:
     """Return absolute paths. Raises PlanBadValue."""
-    paths = read_argv(table, name, value)
-    for path in paths:
-        if not os.path.isabs(path) or os.path.normpath(path) != path or path == "/":
-            raise table.bad(name, f"'{path}' is not an absolute path", 'paths such as ["/srv/src.tar"]')
-    return paths
+    if not isinstance(value, list) or not value:
+        raise table.bad(name, "must be a list of paths", '["/srv/src.tar"]')
+    return tuple(table.as_text(name, path, MAX_WORD_CHARACTERS) for path in value)
 
 
 def words_typed(text: str) -> object:

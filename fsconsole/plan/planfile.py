@@ -12,7 +12,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import After, Equalise, Keep, Order
 from fsconsole.model.statistics import LOOKS
 from fsconsole.model.verdicts import DEFAULT_SAME
-from fsconsole.model.workload import Workload
+from fsconsole.model.workload import Workload, WorkloadKind
 
 MAX_CELLS = 10_000
 
@@ -125,6 +125,9 @@ def written_bytes(workloads: Sequence[Workload]) -> int:
     total = 0
     for load in workloads:
         total += load_of(read_fio_job(load.job, "job")).space_bytes if load.job else 0
+        if load.kind is WorkloadKind.COPY and load.source is not None:
+            total += workloads[load.source].added_bytes
+            continue
         # One that works on each file of its source once has as many as that has.
         is_once = not load.files and not load.limit_bytes and not load.duration_s
         files = workloads[load.source].files if is_once and load.source is not None else load.files

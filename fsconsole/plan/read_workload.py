@@ -12,6 +12,7 @@ from fsconsole.model.workload import AS_CREATE, BUILT_IN, End, Layout, SizedBy, 
 from fsconsole.plan.keys import WORKLOAD, applies, read_keys
 from fsconsole.plan.planfile import DEFAULT_LOAD_TIME_S
 from fsconsole.plan.requirements import wrong_requirements
+from fsconsole.plan.sources import sources_objection
 from fsconsole.text import GIB, SECTOR_BYTES
 
 MAX_BLOCKS_BYTES = 16 * GIB
@@ -60,6 +61,12 @@ def source_of(workloads: Sequence[Workload], number: int) -> int | None:
         if workloads[other].kind is WorkloadKind.CREATE and wanted in ("", workloads[other].name):
             return other
     return None
+
+
+def _uses_files(load: Workload) -> bool:
+    """Return whether a workload works on the files of an earlier create."""
+    is_copy = load.kind is WorkloadKind.COPY and not load.sources
+    return is_copy or (load.kind in BUILT_IN and load.kind is not WorkloadKind.CREATE)
 
 
 def thread_counts_of(workloads: Sequence[Workload], number: int) -> tuple[int, ...]:
@@ -121,7 +128,7 @@ def workload_of(
         sizing=Sizing(chosen, load_time_s) if chosen is not None else None,
         # Between operations a limit would wait for the end of a file, however large.
         end=End.AT_ONCE if planned.size and planned.kind in _AT_PLACES else planned.end,
-        source=None if is_create else source_of(workloads, number),
+        source=source_of(workloads, number) if _uses_files(planned) else None,
         seed=(seed + number * _SEED_STEP) % 2**63,
     )
 
@@ -261,6 +268,13 @@ def _wrong_program(load: Workload) -> Iterator[_Broken]:
         yield "argv", "required for a command", '["tar", "xf", "/srv/src.tar"]'
     if load.kind is WorkloadKind.FIO and not load.job:
         yield "job", "required for fio", "the path of a job file"
+    if load.at_most_bytes and not load.sources:
+        yield "at_most", "only sources can be cut", "sources beside it"
+    if load.of and load.sources:
+        yield "of", "sources are copied already", "either sources or of"
+    is_by_name = load.kind is WorkloadKind.COPY and not load.at_most_bytes
+    if load.sources and (why := sources_objection(load.sources, is_copied_by_name=is_by_name)):
+        yield "sources", why, 'absolute paths, such as ["/srv/src.tar"]'
 
 
 def _wrong_mix(load: Workload) -> Iterator[_Broken]:
@@ -275,14 +289,17 @@ def _wrong_mix(load: Workload) -> Iterator[_Broken]:
 def _without_files(table: Table, loads: Sequence[Workload], number: int) -> Iterator[_Broken]:
     """Yield why a workload has no files to work on, or that they are deleted by then."""
     load, source = loads[number], source_of(loads, number)
-    if load.kind not in BUILT_IN or load.kind is WorkloadKind.CREATE:
+    if not _uses_files(load):
         return
+    if load.kind is WorkloadKind.COPY and source is not None and is_sized(loads, source):
+        yield "of" if table.has("of") else "kind", f"a pilot sizes '{loads[source].name}'", "a create with a size"
     if source is None:
         names = [other.name for other in loads[:number] if other.kind is WorkloadKind.CREATE]
         if load.of:
             yield "of", "no create of that name comes before it", nearest_words(load.of, names)
         elif not load.creates:
-            yield "kind", "no create comes before it whose files it could use", "a create before it"
+            wanted = "sources, or a create before it" if load.kind is WorkloadKind.COPY else "a create before it"
+            yield "kind", "no create comes before it whose files it could use", wanted
         return
     for other in range(source + 1, number):
         if loads[other].deletes and source_of(loads, other) == source:

@@ -13,6 +13,11 @@ KEPT_OUT = ("/dev", "/proc", "/sys", "/run", "/var/run", "/var/lib/fsconsole")
 """Devices, the kernel's files, mounts and sockets of the machine, and fsconsole's own files (seal, runs, scratch files)."""
 
 
+def lies_in(path: str, folder: str) -> bool:
+    """Return whether a path is a folder or something below it."""
+    return f"{path}/".startswith(f"{folder.rstrip('/')}/")
+
+
 def source_objection(path: str) -> str:
     """Return why a path can't be a source, as a clause; empty if it can."""
     if not path.startswith("/"):
@@ -25,7 +30,7 @@ def source_objection(path: str) -> str:
         return "the whole machine is too much: name directories"
     if len(path.encode()) > MAX_PATH_BYTES:
         return "is too long"
-    inside = next((kept for kept in KEPT_OUT if f"{path}/".startswith(f"{kept}/")), "")
+    inside = next((kept for kept in KEPT_OUT if lies_in(path, kept)), "")
     return f"nothing below {inside} can be a source" if inside else ""
 
 
@@ -41,7 +46,7 @@ def sources_objection(paths: Sequence[str], *, is_copied_by_name: bool) -> str:
             return f"{printable(path) or 'an empty path'}: {why}"
     for one in paths:
         for other in paths:
-            if one != other and f"{one}/".startswith(f"{other}/"):
+            if one != other and lies_in(one, other):
                 return f"{one} lies in {other}, which is a source too"
             if is_copied_by_name and one != other and basename(one) == basename(other):
                 return f"{one} and {other} would be copied to the same name"

@@ -120,6 +120,10 @@ def load_steps(number: int, cell: Cell, device: str, mount: Argv, unmount: Argv)
             f"mounts {device}",
             workload=number,
         )
+    if workload.sources:
+        what = ", ".join(workload.sources)
+        title = f"read {what} into the page cache{_sources_words(workload)}, and hash it"
+        yield Step(StepKind.WARM, title, workload=number)
     changes = f"writes below {TREE}" if workload.changes else ""
     yield Step(StepKind.WORKLOAD, workload_title(workload), changes=changes, workload=number)
     if workload.changes:
@@ -136,10 +140,24 @@ def workload_title(workload: Workload) -> str:
         return f"{workload.name}: {shlex.join(workload.argv)}"
     if workload.job:
         return f"{workload.name}: fio {shlex.join(job_words(read_fio_job(workload.job, 'job')))}"
+    if workload.kind is WorkloadKind.COPY:
+        return f"{workload.name}: {_copy_words(workload)}"
     weights = ", ".join(f"{weight} {kind.value}" for kind, weight in workload.weights)
     what = workload.kind.value + (f" ({weights})" if weights else "")
     head = f"{workload.name}: {what} {_files(workload)} by {_threads(workload)}"
     return ", ".join([head + _blocks(workload), *_words(workload)])
+
+
+def _copy_words(workload: Workload) -> str:
+    what = " ".join(workload.sources) or "the files of an earlier load"
+    most = f", the first {units.format_bytes(workload.at_most_bytes)}" if workload.at_most_bytes else ""
+    return f"cp {workload.copy_with} of {what}{most}{_sources_words(workload)}"
+
+
+def _sources_words(workload: Workload) -> str:
+    if not workload.sources_files:
+        return ""
+    return f" ({_counted(workload.sources_files, 'file')}, {units.format_bytes(workload.sources_bytes)})"
 
 
 def _files(workload: Workload) -> str:

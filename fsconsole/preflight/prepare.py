@@ -34,6 +34,7 @@ from fsconsole.plan.planfile import NO_DEVICE, PlanFile, QueueSpec, TargetSpec
 from fsconsole.plan.read import read_plan, resolve_plan
 from fsconsole.preflight.findings import missing_tools, what_is_known
 from fsconsole.preflight.machine import array_support, require_free_array_name
+from fsconsole.preflight.sources import with_sources
 from fsconsole.system.files import kernel_release, memory_bytes, read_int_or, read_text_or
 from fsconsole.system.mounts import read_mounts
 from fsconsole.system.run import RealExecutor, find_program
@@ -103,6 +104,7 @@ def prepare(plan_path: str, device_paths: Sequence[str], *, executor: Executor, 
     catalog = load_catalog()
     if os.geteuid() != 0:
         raise NotRoot("Looking at what is on a device")
+    plan_file, notes = with_sources(plan_file, runs_dir)
     devices = _distinct(device_paths)
     if plan_file.arrays:
         require_free_array_name()
@@ -114,6 +116,7 @@ def prepare(plan_path: str, device_paths: Sequence[str], *, executor: Executor, 
     graph = take_snapshot().graph
     targets = tuple(target_spec(report.device, graph) for report in reports)
     plan = _expanded(plan_file, targets, executor, run_id)
+    plan = replace(plan, notes=plan.notes + notes)
     require_apart(plan, reports)
     seen = seen_codes(plan, reports)
     is_refused = any(report.refusals for report in reports)
@@ -138,8 +141,9 @@ def require_apart(plan: Plan, reports: Sequence[GateReport]) -> None:
 
 def expand_only(plan_path: str, *, run_id: str) -> Plan:
     """Return a plan with the word DEVICE where a device will be; no device is looked at. Raises as read_plan."""
-    plan_file = read_plan(resolve_plan(plan_path))
-    return _expanded(plan_file, (NO_DEVICE,), RealExecutor(), run_id)
+    plan_file, notes = with_sources(read_plan(resolve_plan(plan_path)))
+    plan = _expanded(plan_file, (NO_DEVICE,), RealExecutor(), run_id)
+    return replace(plan, notes=plan.notes + notes)
 
 
 def _expanded(plan_file: PlanFile, targets: tuple[TargetSpec, ...], executor: Executor, run_id: str) -> Plan:

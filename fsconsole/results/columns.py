@@ -55,6 +55,9 @@ _MIXED = frozenset({WorkloadKind.FIO})
 """Loads of which nobody knows beforehand whether bytes or calls are their figure: both are shown."""
 _TIMED = frozenset({WorkloadKind.COMMAND})
 """Loads whose figures are times: nobody knows how much they move."""
+_COPY_TIMES = (Metric.DURABLE, Metric.REAL, Metric.USER, Metric.SYSTEM)
+_REMOVAL_TIMES = (Metric.DELETE, Metric.DELETE_USER, Metric.DELETE_SYSTEM)
+"""Of a plan that copies: the times of its rm, as Peiffer 2005 has them."""
 _TIMES = (Metric.REAL_DRAINED, Metric.REAL, Metric.USER, Metric.SYSTEM)
 
 
@@ -95,14 +98,22 @@ def columns_of(
     if is_raw:
         return tuple(metric for metric in _OF_RAW if metric in present and metric not in PILOTS)
     left_out = set() if load is None or load.kind in _COUNTED | _MIXED else set(_CALLS)
-    times = _TIMES if load is not None and load.kind in _TIMED else ()
-    shown = [
-        metric for metric in (_SHOWN_OF_LIFE if load is None else (*times, *_SHOWN)) if metric in present - left_out
-    ]
+    usual = (*_first_of(load, rows), *(_SHOWN_OF_LIFE if load is None else _SHOWN))
+    shown = [metric for metric in dict.fromkeys(usual) if metric in present - left_out]
     for metric in GIVE_WAY:
         if len(shown) > _MOST and metric in shown:
             shown.remove(metric)
     return tuple(shown) or (primary_of(None, load, rows),)
+
+
+def _first_of(load: Workload | None, rows: Sequence[GridRow]) -> tuple[Metric, ...]:
+    """Return the columns that stand first in a block whose figures are times."""
+    if load is None:
+        is_copied = any(one.kind is WorkloadKind.COPY for row in rows[:1] for one in row.key.workloads)
+        return _REMOVAL_TIMES if is_copied else ()
+    if load.kind is WorkloadKind.COPY:
+        return _COPY_TIMES
+    return _TIMES if load.kind in _TIMED else ()
 
 
 def primary_of(wanted: Metric | None, load: Workload | None, rows: Sequence[GridRow]) -> Metric:

@@ -20,6 +20,8 @@ STEP_WIDTH = 16
 _LOOKS = f"{', '.join(map(str, LOOKS[:-1]))} or {LOOKS[-1]}"
 _WIDEST_NUMBERS = 16
 """The cells of twenty repeats push one variant to the right, rather than all."""
+_MOST_NUMBERS = 40
+"""Characters of the numbers of a row's cells that are listed one by one."""
 
 
 def plan_lines(  # noqa: PLR0913 (each is a fact of its own)
@@ -248,7 +250,7 @@ def _cells(cells: Sequence[Cell], width: int) -> Iterator[str]:
         *(aspect for aspect in aspects if len(set(aspect)) > 1),
     ]
     widths = [max(map(cells_of, column), default=0) for column in columns]
-    numbers = [" ".join(str(cell.index + 1) for cell in alike) for alike in rows.values()]
+    numbers = [_numbers([cell.index + 1 for cell in alike]) for alike in rows.values()]
     margin = min(_WIDEST_NUMBERS, max(map(len, numbers), default=0))
     for which, fields, (variant, unavailable, _) in zip(numbers, zip(*columns, strict=True), rows, strict=True):
         padded = (pad_right(field, size) for field, size in zip(fields, widths, strict=True))
@@ -258,6 +260,14 @@ def _cells(cells: Sequence[Cell], width: int) -> Iterator[str]:
             yield from hanging(lead, f"as printed: {printable(variant.as_printed)}", width)
         if unavailable:
             yield from hanging(lead, f"cannot run: {printable(unavailable)}", width)
+
+
+def _numbers(of: Sequence[int]) -> str:
+    """Return the numbers of cells, in the middle of many an ellipsis: "1 4 9 ... 298 (100 cells)"."""
+    whole = " ".join(map(str, of))
+    if len(whole) <= _MOST_NUMBERS:
+        return whole
+    return f"{' '.join(map(str, of[:3]))} ... {of[-1]} ({len(of)} cells)"
 
 
 def _closing(targets: Sequence[TargetAnswer], lead: str, command: str, width: int) -> Iterator[str]:

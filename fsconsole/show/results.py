@@ -48,6 +48,7 @@ _FIRST_OF_GROUP = {
     ),
     "mix": OF_MIXES,
     "bonnie++": OF_BONNIE,
+    "commands and copies": (Metric.MADE, Metric.FILES_MADE, Metric.SOURCE_BYTES, Metric.SOURCE_FILES),
     "CPU": (
         Metric.CPU, Metric.CPU_BY_GENERATOR, Metric.CPU_BY_KERNEL, Metric.OBSERVER, Metric.CPU_BY_OTHERS,
         Metric.CPU_PER_GIB, Metric.GENERATOR_PER_GIB, Metric.CPU_EFFICIENCY, Metric.MEMORY_REPORTED, Metric.CPU_GENERATOR,

@@ -16,6 +16,7 @@ from contextlib import suppress
 from fsconsole.errors import FsconsoleError
 from fsconsole.model.command import Command
 from fsconsole.model.wire import Mismatch, Wire, decode_whole, encode
+from fsconsole.system.processes import INIT_PID
 from fsconsole.system.run import RealExecutor
 from fsconsole.workloads.job import GO, Stage
 from fsconsole.workloads.tree import DIRECTORY_FLAGS
@@ -80,10 +81,20 @@ def _run_job(job: ProgramJob) -> None:
         if exit_code:
             break
     ended_ns = time.monotonic_ns()
-    # Whatever a program left running in the cage would go on writing through the drain.
+    _end_the_rest()
+    _tell(ProgramReport(Stage.DONE, "", started_ns, ended_ns, exit_code, user_s, system_s, max_rss_bytes))
+
+
+def _end_the_rest() -> None:
+    """End whatever a program left running in the cage: it would go on writing through the drain."""
+    if os.getpid() != INIT_PID:
+        return
     with suppress(ProcessLookupError):
         os.kill(-1, signal.SIGKILL)
-    _tell(ProgramReport(Stage.DONE, "", started_ns, ended_ns, exit_code, user_s, system_s, max_rss_bytes))
+    with suppress(ChildProcessError):
+        # The first process inherits them all; until they are gone they hold files open.
+        while True:
+            os.wait()
 
 
 def _write(fd: int, output: bytes) -> None:

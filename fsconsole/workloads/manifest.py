@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Protocol
 
-from fsconsole.system.files import opened
 from fsconsole.workloads.tree import DIRECTORY_FLAGS
 
 _READ_BYTES = 2**20
@@ -73,6 +73,8 @@ class Manifest:
     counts: Counts
     stamp: str
     """That of the survey before the files were read."""
+    roots: tuple[str, ...] = ()
+    """As of the survey."""
     by_directory: Mapping[str, bytes] = field(default_factory=dict)
     """A short digest for each directory's own entries, to name what changed."""
 
@@ -138,7 +140,7 @@ def read_manifest(
         parts[entry.folder] = sha256(parts.get(entry.folder, b"") + line).digest()[:8]
     if survey(sources, at_most=at_most, hidden=hidden, stop=stop).stamp != before.stamp:
         raise SourceUnusable(f"{', '.join(sources)} changed while it was read")
-    return Manifest(whole.hexdigest(), before.counts, before.stamp, parts)
+    return Manifest(whole.hexdigest(), before.counts, before.stamp, before.roots, parts)
 
 
 def warm(sources: Sequence[str], *, hidden: Sequence[str] = (), stop: Stop = _never) -> None:
@@ -154,12 +156,14 @@ def changed_directories(before: Manifest, after: Manifest) -> tuple[str, ...]:
     return tuple(sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path)))
 
 
-def count(directory: str, *, stop: Stop = _never) -> Counts:
-    """Return what lies below a directory of one filesystem, itself left out. Raises SourceUnusable, Stopped."""
+def count(directory_fd: int, *, stop: Stop = _never) -> Counts:
+    """Return what lies below an open directory, itself left out. Raises SourceUnusable, Stopped."""
     counter = _Counter()
-    for entry in _walk((directory,), (), stop):
-        if entry.path != directory:
+    try:
+        for entry in _below("", directory_fd, os.fstat(directory_fd).st_dev, (), stop):
             counter.add(entry.status)
+    except (OSError, RecursionError) as error:
+        raise SourceUnusable(str(error)) from error
     return counter.counts
 
 
@@ -200,7 +204,7 @@ def _walk(sources: Sequence[str], hidden: Sequence[str], stop: Stop) -> Iterator
             top = _Entry(os.path.dirname(source), os.path.basename(source), os.lstat(source), -1)
             yield top
             if _is_entered(top, top.status.st_dev, hidden):
-                with opened(source, DIRECTORY_FLAGS) as fd:
+                with _opened(source, DIRECTORY_FLAGS) as fd:
                     yield from _below(source, fd, top.status.st_dev, hidden, stop)
     except OSError as error:
         where = error.filename if isinstance(error.filename, str) else ", ".join(sources)
@@ -221,7 +225,7 @@ def _below(folder: str, fd: int, device: int, hidden: Sequence[str], stop: Stop)
     for entry in directories:
         yield entry
         if _is_entered(entry, device, hidden):
-            with opened(entry.name, DIRECTORY_FLAGS, dir_fd=fd) as below:
+            with _opened(entry.name, DIRECTORY_FLAGS, fd) as below:
                 yield from _below(entry.path, below, device, hidden, stop)
 
 
@@ -247,7 +251,7 @@ def _roots_before(cut: _Entry, sources: Sequence[str], hidden: Sequence[str]) ->
     steps = os.path.relpath(cut.path, source).split("/") if cut.path != source else []
     folder, device = source, os.lstat(source).st_dev
     for step in steps:
-        with opened(folder, DIRECTORY_FLAGS) as fd:
+        with _opened(folder, DIRECTORY_FLAGS) as fd:
             entries = _listed(folder, fd)
         is_last = os.path.join(folder, step) == cut.path
         for entry in entries:
@@ -258,9 +262,31 @@ def _roots_before(cut: _Entry, sources: Sequence[str], hidden: Sequence[str]) ->
                 # As an argument of its own cp -x would go below a mount point.
                 roots.append(entry.path)
         folder = os.path.join(folder, step)
+    for root in roots:
+        if not _is_text(root):
+            raise SourceUnusable(f"at_most ends beside {shown(root)}, whose name is not UTF-8")
     if sum(len(os.fsencode(root)) + 9 for root in roots) > MAX_ROOTS_BYTES:
         raise SourceUnusable(f"at_most ends in a directory with too many entries for one cp, {shown(cut.folder)}")
     return tuple(roots)
+
+
+def _is_text(path: str) -> bool:
+    """Return whether a path can be handed on in JSON: what Python reads of other bytes are surrogates."""
+    return not any("\ud800" <= one <= "\udfff" for one in path)
+
+
+@contextmanager
+def _opened(name: str, flags: int, folder_fd: int | None = None) -> Iterator[int]:
+    """Give a descriptor that leaves no time of access behind, which would be written back. Raises OSError."""
+    try:
+        fd = os.open(name, flags | os.O_NOATIME, dir_fd=folder_fd)
+    except PermissionError:
+        # Only the owner and root may ask for that (man 2 open).
+        fd = os.open(name, flags, dir_fd=folder_fd)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
 
 
 def _require_copyable(entry: _Entry) -> None:
@@ -294,16 +320,13 @@ def _place(entry: _Entry) -> tuple[str, int | None]:
 def _read(entry: _Entry, digest: _Hash | None) -> None:
     name, folder_fd = _place(entry)
     try:
-        fd = os.open(name, _FILE_FLAGS, dir_fd=folder_fd)
+        with _opened(name, _FILE_FLAGS, folder_fd) as fd:
+            # What was replaced by a FIFO meanwhile is empty.
+            while got := os.readv(fd, [_BUFFER]):
+                if digest is not None:
+                    digest.update(_BUFFER[:got])
     except OSError as error:
         raise OSError(error.errno, error.strerror, entry.path) from error
-    try:
-        # What was replaced by a FIFO meanwhile is empty.
-        while got := os.readv(fd, [_BUFFER]):
-            if digest is not None:
-                digest.update(_BUFFER[:got])
-    finally:
-        os.close(fd)
 
 
 _BUFFER = memoryview(bytearray(_READ_BYTES))

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from os.path import realpath
 from typing import NoReturn
 
+from msgspec.structs import replace
+
 from fsconsole.errors.runs import GeneratorFailed
 from fsconsole.model.command import CommandResult, ResourceUsage
 from fsconsole.model.load import Latencies
@@ -18,7 +20,7 @@ from fsconsole.model.wire import Mismatch, decode, encode
 from fsconsole.model.workload import Generator, Workload, WorkloadKind
 from fsconsole.system.run import OUTPUT_LIMIT_BYTES, RunningCommand, find_program, spawn
 from fsconsole.text import decode as decode_text
-from fsconsole.workloads import command, fio
+from fsconsole.workloads import command, copy, fio
 from fsconsole.workloads.builtin import ending_in_words, interpreter_places
 from fsconsole.workloads.cage import caged
 from fsconsole.workloads.job import GO, Stage
@@ -46,6 +48,7 @@ class Program:
 PROGRAMS_OF: Mapping[WorkloadKind | Generator, Program] = {
     WorkloadKind.COMMAND: Program(command.argvs, command.figures),
     WorkloadKind.FIO: Program(fio.argvs, fio.figures, tells_failures=True),
+    WorkloadKind.COPY: Program(copy.argvs, copy.figures),
 }
 """Of each kind and generator in model.workload.PROGRAMS."""
 
@@ -65,24 +68,31 @@ def prepare_program(  # noqa: PLR0913 (each is a fact of its own)
     directory: str,
     hidden: Sequence[str],
     source: SourceFiles | None = None,
+    roots: Sequence[str] = (),
 ) -> ProgramLoad:
     """Start the launcher, confined to tree, and send it its job.
 
     directory is the name of the load's own directory below tree, which is there already; device is its st_dev.
-    Raises ToolMissing.
+    roots are the paths that a subset of its sources is made of. Raises ToolMissing.
     """
     program = program_of(workload)
     if program is None:
         raise GeneratorFailed(f"no program makes loads of kind {workload.kind.value}")
     path = os.path.join(tree, directory)
-    argvs = program.argvs(workload, path, source)
+    argvs = program.argvs(replace(workload, sources=tuple(roots)) if roots else workload, path, source)
     for name in dict.fromkeys(("bwrap", *(argv[0] for argv in argvs))):
         find_program(name)
     outputs = tuple(os.memfd_create(f"fsconsole-{name}", os.MFD_CLOEXEC) for name in ("out", "err"))
     readable = (*interpreter_places(), *workload.sources)
     try:
         with caged(
-            _LAUNCHER, tree=tree, readable=readable, hidden=[realpath(path) for path in hidden], fds=outputs
+            _LAUNCHER,
+            tree=tree,
+            readable=readable,
+            hidden=[realpath(path) for path in hidden],
+            fds=outputs,
+            # A service may listen somewhere below a source.
+            allow_sockets=not workload.sources,
         ) as confined:
             running = spawn(confined)
     except BaseException:
@@ -92,7 +102,16 @@ def prepare_program(  # noqa: PLR0913 (each is a fact of its own)
     # wait_ready() reports a launcher that has exited.
     with suppress(BrokenPipeError):
         running.send(encode(ProgramJob(path, device, argvs, *outputs)))
-    return ProgramLoad(running, workload, program, directory, argvs[0], outputs)
+    return ProgramLoad(running, workload, program, directory, _shown(argvs[0]), outputs)
+
+
+_MOST_WORDS = 50
+"""Of a command line in the journal, which has one for each load of each cell."""
+
+
+def _shown(argv: tuple[str, ...]) -> tuple[str, ...]:
+    left = len(argv) - _MOST_WORDS
+    return (*argv[: _MOST_WORDS - 1], f"[{left} more words]", argv[-1]) if left > 0 else argv
 
 
 class ProgramLoad:

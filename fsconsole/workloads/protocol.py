@@ -155,6 +155,12 @@ def load_measurements(result: LoadResult) -> tuple[Measurement, ...]:
         Measurement(Metric.USER, result.user_s),
         Measurement(Metric.SYSTEM, result.system_s),
     ]
+    return (*figures, *rate_measurements(result))
+
+
+def rate_measurements(result: LoadResult) -> tuple[Measurement, ...]:
+    """Return what was moved and done, and how fast; no rate if no time passed."""
+    elapsed_s, figures = result.elapsed_s, list[Measurement]()
     moved = (
         (result.written_bytes, Metric.WRITTEN, Metric.WRITE_TIME, Metric.WRITE),
         (result.read_bytes, Metric.READ_BYTES, Metric.READ_TIME, Metric.READ),

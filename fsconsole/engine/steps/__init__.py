@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fsconsole.engine.steps import arrays, crash, equalise, life, load, pilot, raw, settings
+from fsconsole.engine.steps import arrays, crash, equalise, life, load, pilot, raw, settings, sources
 from fsconsole.engine.work import Handler
 from fsconsole.model.plan import StepKind
 
@@ -18,6 +18,7 @@ HANDLERS: dict[StepKind, Handler] = {
     StepKind.MOUNT: life.mount_new,
     StepKind.QUIESCE: load.quiesce,
     StepKind.COLD: life.remount_cold,
+    StepKind.WARM: sources.warm,
     StepKind.WORKLOAD: load.load,
     StepKind.PILOT: pilot.pilot,
     StepKind.DRAIN: load.drain,

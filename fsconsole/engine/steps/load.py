@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from msgspec.structs import asdict
 
 from fsconsole.engine import disturbances, warnings_load, writeback
-from fsconsole.engine.steps import settings
+from fsconsole.engine.steps import settings, sources
 from fsconsole.engine.steps.life import TREE_NAME, open_mount
 from fsconsole.engine.work import CellWork, ClockAndCpu, Interrupted, LoadWindow, StepFailed, StepResult
 from fsconsole.errors.runs import GeneratorFailed
@@ -166,7 +166,7 @@ def load(work: CellWork, step: Step) -> StepResult:
 
 def _prepared(work: CellWork, workload: Workload, device: int, source: SourceFiles | None) -> Load:
     """Start the generator of a load up to its barrier. Raises ToolMissing, GeneratorFailed."""
-    hidden = (os.path.dirname(work.run.folder_path),)
+    hidden = sources.hidden_from_loads(work)
     if workload.is_built_in:
         return prepare_load(workload, tree=TREE, tree_device=device, hidden=hidden, source=source)
     with ExitStack() as opened:
@@ -175,7 +175,15 @@ def _prepared(work: CellWork, workload: Workload, device: int, source: SourceFil
         tree = os.open(TREE_NAME, DIRECTORY_FLAGS, dir_fd=root)
         opened.callback(os.close, tree)
         directory = make_unused(directory_name(workload.name), tree)
-    return prepare_program(workload, tree=TREE, device=device, directory=directory, hidden=hidden, source=source)
+    return prepare_program(
+        workload,
+        tree=TREE,
+        device=device,
+        directory=directory,
+        hidden=hidden,
+        source=source,
+        roots=sources.roots_of(work, workload),
+    )
 
 
 def drain(work: CellWork, _step: Step) -> StepResult:
@@ -199,8 +207,9 @@ def drain(work: CellWork, _step: Step) -> StepResult:
         warnings_load.about_fullness(work, root)
     drain_s, workload = end.monotonic_ns / 1e9 - begin_s, window.handle.workload
     warnings_load.about_duration(work, workload.name, window.result.elapsed_s + drain_s, workload.sizing)
+    made = sources.count_made(work, window) if not workload.is_built_in else ()
     figures = protocol.drain_measurements(window.result, drain_s, end.monotonic_ns)
-    return StepResult((*figures, *_finish(work, window, end)))
+    return StepResult((*figures, *made, *_finish(work, window, end)))
 
 
 def clock_and_cpu() -> ClockAndCpu:

@@ -6,12 +6,14 @@ import os
 import socket
 import stat
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fsconsole.system.files import opened
 from fsconsole.workloads import manifest
 from fsconsole.workloads.manifest import SourceUnusable, Stopped, changed_directories, count, read_manifest, survey
 
@@ -34,7 +36,12 @@ def planted(at: Path, files: dict[str, int]) -> Path:
 def copied(roots: tuple[str, ...], to: Path) -> manifest.Counts:
     to.mkdir()
     subprocess.run(["cp", "-r", "-x", "--parents", "--", *roots, str(to)], check=True)
-    return count(str(to))
+    return counted(to)
+
+
+def counted(directory: Path, stop: Callable[[], bool] = lambda: False) -> manifest.Counts:
+    with opened(str(directory)) as fd:
+        return count(fd, stop=stop)
 
 
 def test_files_links_directories_and_bytes_are_counted_and_links_never_followed(tree: Path) -> None:
@@ -174,7 +181,7 @@ def test_a_walk_and_a_reading_end_at_once_when_they_are_asked_to(tree: Path) -> 
         with pytest.raises(Stopped):
             act((str(tree),), stop=lambda: True)
     with pytest.raises(Stopped):
-        count(str(tree), stop=lambda: True)
+        counted(tree, lambda: True)
 
 
 def test_a_tree_deeper_than_the_interpreter_is_refused_in_words(tmp_path: Path) -> None:

@@ -1,0 +1,159 @@
+"""Sources of copies and commands: read into the page cache and hashed before the load, and counted in what it made."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from dataclasses import replace
+
+from fsconsole.engine.steps.life import TREE_NAME, open_mount
+from fsconsole.engine.work import CellWork, Interrupted, LoadWindow, StepFailed, StepResult
+from fsconsole.model import DEFAULT_SCRATCH_DIR
+from fsconsole.model.events import WarningKind
+from fsconsole.model.figures import Measurement
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import Step, StepKind
+from fsconsole.model.state import RunState
+from fsconsole.model.workload import Workload, WorkloadKind
+from fsconsole.plan.sources import sources_objection
+from fsconsole.telemetry.machine import available_bytes
+from fsconsole.text import printable
+from fsconsole.units import format_bytes
+from fsconsole.workloads import manifest, protocol
+from fsconsole.workloads.manifest import Counts, Manifest, SourceUnusable, Stopped
+from fsconsole.workloads.tree import DIRECTORY_FLAGS
+
+_DIGITS = 16
+"""Of a SHA-256, as it is shown and compared."""
+_SHOWN_DIRECTORIES = 3
+_COLD_HINT = (
+    "Use fewer sources (at_most), or a machine with more memory: the figures include reads of the sources' disk."
+)
+_CHANGED_HINT = "Compare cells with the same manifest only: use sources that nobody writes while the run goes on."
+
+
+def hidden_from_loads(work: CellWork) -> tuple[str, ...]:
+    """Return the directories that no load may see: the run's, and fsconsole's own with seal, runs and scratch files."""
+    own = os.path.dirname(DEFAULT_SCRATCH_DIR)
+    runs = os.path.dirname(work.run.folder_path)
+    return tuple(dict.fromkeys(os.path.realpath(path) for path in (runs, own) if os.path.isdir(path)))
+
+
+def warm(work: CellWork, step: Step) -> StepResult:
+    """Read the sources of a load, so that they come from memory, and journal their manifest."""
+    load = _load_of(work, step)
+    hidden, key = hidden_from_loads(work), (load.sources, load.at_most_bytes)
+    if why := sources_objection(load.sources, is_copied_by_name=False):
+        raise StepFailed(why)
+    is_stopped, room = (lambda: work.run.requests.interrupting), available_bytes()
+    known = work.run.manifests.get(key)
+    try:
+        found = manifest.survey(load.sources, at_most=load.at_most_bytes, hidden=hidden, stop=is_stopped)
+        if load.kind is WorkloadKind.COMMAND and found.counts.pipes:
+            raise StepFailed("the sources have a named pipe in them, which a command could write to")
+        if known is None or found.stamp != known.stamp:
+            known = manifest.read_manifest(load.sources, at_most=load.at_most_bytes, hidden=hidden, stop=is_stopped)
+        else:
+            manifest.warm(found.roots, hidden=hidden, stop=is_stopped)
+    except Stopped as stopped:
+        raise Interrupted from stopped
+    except SourceUnusable as error:
+        raise StepFailed(f"sources: {error}") from error
+    _compare(work, step, load, known)
+    work.run.manifests[key] = known
+    if known.counts.size_bytes > room:
+        amounts = f"{format_bytes(known.counts.size_bytes)}, and {format_bytes(room)} of memory were free"
+        work.warn(WarningKind.SOURCES, f"sources not warm: '{load.name}' has {amounts}", _COLD_HINT)
+    figures = (
+        Measurement(Metric.SOURCE_FILES, known.counts.names),
+        Measurement(Metric.SOURCE_BYTES, copied_bytes(load, known.counts)),
+    )
+    return StepResult(figures, verdict=manifest_words(known.digest))
+
+
+def manifest_words(digest: str) -> str:
+    """Return a manifest's hash as a step's verdict has it."""
+    return f"manifest {digest[:_DIGITS]}"
+
+
+def _load_of(work: CellWork, step: Step) -> Workload:
+    if step.workload is None:
+        raise StepFailed("the step names no workload")
+    return work.cell.workloads[step.workload]
+
+
+def _compare(work: CellWork, step: Step, load: Workload, now: Manifest) -> None:
+    """Warn where the sources have changed since an earlier cell of the run; in a resumed run, of another attempt."""
+    before = work.run.manifests.get((load.sources, load.at_most_bytes))
+    was = manifest_words(before.digest) if before is not None else work.run.manifests_before.get(step.workload or 0, "")
+    if was in ("", manifest_words(now.digest)):
+        return
+    changed = manifest.changed_directories(before, now) if before is not None else ()
+    more = len(changed) - _SHOWN_DIRECTORIES
+    places = ", ".join(manifest.shown(path) for path in changed[:_SHOWN_DIRECTORIES])
+    places += f" and {more} more directories" if more > 0 else ""
+    why = f"sources of '{load.name}' changed since an earlier cell" + (f": in {places}" if places else "")
+    work.warn(WarningKind.SOURCES, printable(why), _CHANGED_HINT)
+
+
+def journalled(state: RunState) -> dict[int, str]:
+    """Return the verdict of the last reading of each workload's sources in earlier attempts, by its number."""
+    return {
+        number: step.verdict
+        for cell, known in zip(state.request.plan.cells, state.cells, strict=False)
+        for step in known.steps
+        if step.kind is StepKind.WARM
+        and step.verdict
+        and step.number < len(cell.steps)
+        and (number := cell.steps[step.number].workload) is not None
+    }
+
+
+def copied_bytes(load: Workload, counts: Counts) -> int:
+    """Return the bytes that a copy writes: cp -r makes hard links files of their own, cp -a links them again."""
+    return counts.linked_bytes if load.copy_with == "-a" else counts.size_bytes
+
+
+def roots_of(work: CellWork, load: Workload) -> tuple[str, ...]:
+    """Return the paths that a subset of a load's sources is made of, as they were read; none for the whole of them."""
+    known = work.run.manifests.get((load.sources, load.at_most_bytes))
+    return known.roots if load.at_most_bytes and known is not None else ()
+
+
+def count_made(work: CellWork, window: LoadWindow) -> tuple[Measurement, ...]:
+    """Return files and bytes of what a command or a copy made; a copy's become those of the window's result.
+
+    Raises StepFailed where a copy is not what was to be copied, Interrupted.
+    """
+    load = window.handle.workload
+    if load.kind not in (WorkloadKind.COMMAND, WorkloadKind.COPY):
+        return ()
+    made = _count(work, window.result.directory)
+    figures = (Measurement(Metric.FILES_MADE, made.names), Measurement(Metric.MADE, made.size_bytes))
+    if load.kind is WorkloadKind.COMMAND:
+        return figures
+    known = work.run.manifests.get((load.sources, load.at_most_bytes))
+    source = work.made.get(load.source) if load.source is not None else None
+    wanted = known.counts if known is not None else _count(work, source.directory if source is not None else "")
+    copied, whole = copied_bytes(load, made), copied_bytes(load, wanted)
+    if (made.names, copied) != (wanted.names, whole):
+        has = f"{format_bytes(copied)} of {format_bytes(whole)}"
+        raise StepFailed(f"copied {made.names} of {wanted.names} files, {has}")
+    window.result = result = replace(window.result, written_bytes=copied, files_done=made.names)
+    return (*figures, *protocol.rate_measurements(result))
+
+
+def _count(work: CellWork, directory: str) -> Counts:
+    """Return what lies in a load's directory now. Raises StepFailed, Interrupted."""
+    with ExitStack() as opened:
+        fd = open_mount(work)
+        opened.callback(os.close, fd)
+        for name in (TREE_NAME, directory):
+            fd = os.open(name, DIRECTORY_FLAGS, dir_fd=fd)
+            opened.callback(os.close, fd)
+        try:
+            return manifest.count(fd, stop=lambda: work.run.requests.interrupting)
+        except Stopped as stopped:
+            raise Interrupted from stopped
+        except SourceUnusable as error:
+            raise StepFailed(f"what was made can't be counted: {error}") from error

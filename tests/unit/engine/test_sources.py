@@ -1,0 +1,134 @@
+"""The reading of a load's sources: what it journals, and what it tells or refuses."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from fsconsole.engine.steps import sources
+from fsconsole.engine.work import CellWork, Interrupted, StepFailed
+from fsconsole.model.events import WarningKind
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import Step, StepKind
+from fsconsole.model.workload import Workload, WorkloadKind
+from fsconsole.workloads.manifest import Manifest
+
+WARM = Step(StepKind.WARM, "read", workload=0)
+
+
+@dataclass
+class Work:
+    """A cell's work as far as the reading of sources looks at it."""
+
+    load: Workload
+    manifests: dict[object, Manifest] = field(default_factory=dict)
+    before: dict[int, str] = field(default_factory=dict)
+    is_interrupted: bool = False
+    told: list[tuple[WarningKind, str]] = field(default_factory=list)
+
+    def warm(self) -> tuple[str, dict[Metric, float]]:
+        run = SimpleNamespace(
+            manifests=self.manifests, manifests_before=self.before, folder_path="/nowhere/runs/1",
+            requests=SimpleNamespace(interrupting=self.is_interrupted),
+        )  # fmt: skip
+        work = SimpleNamespace(run=run, cell=SimpleNamespace(workloads=(self.load,)), warn=self.warn)
+        result = sources.warm(cast("CellWork", work), WARM)
+        return result.verdict, {one.metric: one.value for one in result.measurements}
+
+    def warn(self, kind: WarningKind, reason: str, _hint: str) -> None:
+        self.told.append((kind, reason))
+
+
+def a_copy(*paths: Path | str, kind: WorkloadKind = WorkloadKind.COPY) -> Workload:
+    return Workload("cp", kind, 1, 0, 0, 65536, sources=tuple(map(str, paths)), argv=("true",))
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    made = tmp_path / "tree"
+    (made / "below").mkdir(parents=True)
+    (made / "one").write_bytes(b"1" * 10)
+    (made / "below" / "two").write_bytes(b"2" * 20)
+    return made
+
+
+def test_sources_are_read_and_hashed_once_and_a_change_is_told_with_its_directories(tree: Path) -> None:
+    work = Work(a_copy(tree))
+    first, figures = work.warm()
+    assert figures == {Metric.SOURCE_FILES: 2, Metric.SOURCE_BYTES: 30}
+    assert first.startswith("manifest ")
+    (known,) = work.manifests.values()
+    assert work.warm()[0] == first
+    assert next(iter(work.manifests.values())) is known
+    assert work.told == []
+    (tree / "below" / "two").write_bytes(b"3" * 20)
+    assert work.warm()[0] != first
+    told = f"sources of 'cp' changed since an earlier cell: in {tree}/below"
+    assert work.told == [(WarningKind.SOURCES, told)]
+    # What was told once is not told of the next cells, which have the new manifest.
+    work.warm()
+    assert len(work.told) == 1
+
+
+def test_a_resumed_run_is_told_of_sources_that_are_not_those_of_its_earlier_attempt(tree: Path) -> None:
+    same = Work(a_copy(tree)).warm()[0]
+    assert (work := Work(a_copy(tree), before={0: same})).warm()
+    assert work.told == []
+    other = Work(a_copy(tree), before={0: "manifest 0123456789abcdef"})
+    other.warm()
+    assert other.told == [(WarningKind.SOURCES, "sources of 'cp' changed since an earlier cell")]
+
+
+def test_sources_that_memory_can_not_hold_are_told_as_not_warm(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "available_bytes", lambda: 29)
+    work = Work(a_copy(tree))
+    work.warm()
+    ((kind, reason),) = work.told
+    assert (kind, reason) == (WarningKind.SOURCES, "sources not warm: 'cp' has 30 B, and 29 B of memory were free")
+
+
+@contextmanager
+def without(path: Path) -> Iterator[None]:
+    path.rename(path.with_name("elsewhere"))
+    yield
+    path.with_name("elsewhere").rename(path)
+
+
+def test_what_is_gone_foreign_or_a_way_out_ends_the_cell(tree: Path) -> None:
+    with without(tree), pytest.raises(StepFailed, match=r"sources: .*tree: No such file"):
+        Work(a_copy(tree)).warm()
+    for path, why in (("/proc/1", "nothing below /proc"), ("/srv/../etc", "write it as"), ("etc", "absolute")):
+        with pytest.raises(StepFailed, match=why):
+            Work(a_copy(path)).warm()
+    os.mkfifo(tree / "pipe")
+    with pytest.raises(StepFailed, match="named pipe"):
+        Work(a_copy(tree, kind=WorkloadKind.COMMAND)).warm()
+    assert Work(a_copy(tree)).warm()
+    with pytest.raises(Interrupted):
+        Work(a_copy(tree), is_interrupted=True).warm()
+
+
+def test_files_in_the_page_cache_are_what_a_load_finds(tree: Path) -> None:
+    (tree / "large").write_bytes(os.urandom(2**20))
+    fd = os.open(tree / "large", os.O_RDONLY)
+    try:
+        os.fsync(fd)
+        work = Work(a_copy(tree))
+        for _ in range(2):
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+            work.warm()
+            cached = subprocess.run(
+                ["fincore", "--bytes", "--noheadings", "--output", "RES", str(tree / "large")],
+                check=True, capture_output=True, text=True,
+            )  # fmt: skip
+            assert int(cached.stdout) == 2**20
+    finally:
+        os.close(fd)
