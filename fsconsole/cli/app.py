@@ -72,6 +72,15 @@ def take_as_typed(parameters: Iterable[Any]) -> None:
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line.")]
 RunsDir = Annotated[str, typer.Option("--runs", metavar="DIR", help="Directory of runs; its disk is never wiped.")]
+Directories = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--directory",
+        "-D",
+        metavar="DIR",
+        help="Directory to load, without mkfs; repeatable. LABEL=DIR names its row; memory=DIR allows tmpfs.",
+    ),
+]
 
 _USAGE = 2
 """errors.ExitCode.USAGE, which is not loaded for a help text."""

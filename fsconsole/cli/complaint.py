@@ -8,7 +8,7 @@ import shlex
 import shutil
 import sys
 import textwrap
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TextIO
 
 import typer
@@ -74,6 +74,23 @@ def need_root(what: str) -> None:
         raise NotRoot(what)
 
 
+def require_targets(command: str, devices: Collection[str] | None, directories: Collection[str] | None) -> bool:
+    """Return whether directories are the targets; raises Misused unless there are devices or directories, not both."""
+    if bool(devices) != bool(directories):
+        return bool(directories)
+    what = "--device and --directory exclude each other." if devices else "Missing option '--device' or '--directory'."
+    raise Misused(what=what, nearest="", command=f"fsconsole {command}")
+
+
+def need_root_unless_own(what: str, folders: Iterable[str]) -> None:
+    """Raise NotRoot unless run by root, or by the user to whom all these folders of runs belong.
+
+    A user's own runs are in directories, and changed nothing that only root may.
+    """
+    if any(os.stat(folder).st_uid != os.geteuid() for folder in folders):
+        need_root(what)
+
+
 def require_agreement(what: str, why: str, *, yes: bool) -> None:
     """Raise StillNeeded unless why is empty, --yes was given, or the operator confirms."""
     if not why or yes:
@@ -87,8 +104,11 @@ def require_agreement(what: str, why: str, *, yes: bool) -> None:
     raise StillNeeded(what, why)
 
 
-def command_line(*words: str, runs: str, devices: Sequence[str] = (), more: Sequence[str] = ()) -> str:
+def command_line(
+    *words: str, runs: str, devices: Sequence[str] = (), directories: Sequence[str] = (), more: Sequence[str] = ()
+) -> str:
     """Return a command of fsconsole for a shell; --runs is left out where it is the default."""
     named = [word for device in devices for word in ("--device", device)]
+    named += [word for directory in directories for word in ("--directory", directory)]
     kept = ["--runs", runs] if runs != DEFAULT_RUNS_DIR else []
     return shlex.join(["fsconsole", *words, *named, *kept, *more])

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from fsconsole.cli.app import AsJson, RunsDir
+from fsconsole.cli.app import AsJson, Directories, RunsDir
+from fsconsole.cli.complaint import require_targets
 from fsconsole.errors import Misused
 from fsconsole.errors.targets import PlanMissing
 from fsconsole.model import DEFAULT_RUNS_DIR
@@ -20,6 +21,7 @@ def plan(
         list[str] | None,
         typer.Option("--device", "-d", metavar="DEV", help="Device to wipe; repeatable."),
     ] = None,
+    directory: Directories = None,
     *,
     as_json: AsJson = False,
     list_plans: Annotated[bool, typer.Option("--list", help="List the shipped plans and exit.")] = False,
@@ -35,7 +37,8 @@ def plan(
     """Dry run: show cells, exact commands, what would be lost, and the consent code.
 
     Changes nothing. With --device (needs root) the devices are read and the code for `fsconsole run --consent` is
-    printed; without it, commands show the word DEVICE.
+    printed; without it, commands show the word DEVICE. With --directory (needs no root) it says what would be written
+    where, how much, and what is deleted: nothing is formatted, and no consent is needed.
 
     Checks are forced and full: `e2fsck -f -y` repairs what it finds; `xfs_repair -n` and `btrfs check --readonly`
     only report. Every run uses new filesystem UUIDs.
@@ -52,4 +55,7 @@ def plan(
     if not file:
         raise PlanMissing("(none)", "no plan file was named")
     number = int(cell) if cell else None
+    if directory and require_targets("plan", device, directory):
+        plan_show.show_directories(file, directory, runs, as_json=as_json, every=commands, cell=number)
+        return
     plan_show.show(file, device or [], runs, as_json=as_json, every=commands, cell=number)

@@ -17,15 +17,17 @@ from fsconsole.devices.gate import GateReport, require
 from fsconsole.devices.state import stands_on
 from fsconsole.engine.proof import Renewal
 from fsconsole.journal.store import make_run_id
-from fsconsole.model.answers import PlanAnswer, PowerAnswer, TargetAnswer, array_answers, cell_answer
+from fsconsole.model.answers import DirectoryAnswer, PlanAnswer, PowerAnswer, TargetAnswer, array_answers, cell_answer
 from fsconsole.model.plan import Plan
 from fsconsole.model.wire import encode
+from fsconsole.plan.directory import writes_in_words
 from fsconsole.plan.expand import plan_left
 from fsconsole.plan.power import power_of
 from fsconsole.plan.read import list_configs, read_plan
+from fsconsole.preflight.directory import prepare_directories
 from fsconsole.preflight.prepare import BETWEEN, expand_only, prepare
 from fsconsole.preflight.root_listing import root_listings
-from fsconsole.show.plan_text import plan_lines, renewal_lines
+from fsconsole.show.plan_text import directory_plan_lines, plan_lines, renewal_lines
 from fsconsole.system.run import RealExecutor
 from fsconsole.text import printable
 
@@ -116,6 +118,28 @@ def show_list(*, as_json: bool) -> None:
         return
     for name, title in titles.items():
         typer.echo(f"{name:<20} {printable(title)}")
+
+
+def show_directories(
+    file: str, words: list[str], runs: str, *, as_json: bool, every: bool, cell: int | None = None
+) -> None:
+    """Print a plan for directories, and the command that runs it; cell is as in show()."""
+    run_id = make_run_id()
+    found = prepare_directories(file, words, runs_dir=runs, run_id=run_id)
+    power = None if cell else power_of(found.plan, last_spread(runs))
+    directories = tuple(
+        DirectoryAnswer(
+            row.label, row.path, row.place, writes_in_words(found.plan, row, run_id), row.place.allowed_bytes
+        )
+        for row in found.rows
+    )
+    if as_json:
+        answer = replace(plan_answer(found.plan, (), "", (), cell, power=power), directories=directories)
+        typer.echo(encode(answer, indent=2))
+        return
+    command = command_line("run", file, directories=words, runs=runs)
+    lines = directory_plan_lines(found.plan, directories, command, power, every=every, width=terminal_width())
+    typer.echo("\n".join(lines))
 
 
 def show(file: str, devices: list[str], runs: str, *, as_json: bool, every: bool, cell: int | None = None) -> None:

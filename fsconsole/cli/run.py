@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fsconsole.cli.app import JsonLines, RunsDir
-from fsconsole.cli.complaint import command_line, need_root
+from fsconsole.cli.app import Directories, JsonLines, RunsDir
+from fsconsole.cli.complaint import command_line, need_root, need_root_unless_own, require_targets
 from fsconsole.errors import Misused
 from fsconsole.errors.runs import JournalNewer, JournalUnusable
 from fsconsole.errors.targets import ConsentMissing, ConsentStale, NotAsShown, ScratchInUse
@@ -31,7 +31,10 @@ RunName = Annotated[str, typer.Argument(metavar="RUN", help="Name of a run, or a
 def run(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Plan file, or name of a shipped plan.")],
     *,
-    device: Annotated[list[str], typer.Option("--device", "-d", metavar="DEV", help="Device to wipe; repeatable.")],
+    device: Annotated[
+        list[str] | None, typer.Option("--device", "-d", metavar="DEV", help="Device to wipe; repeatable.")
+    ] = None,
+    directory: Directories = None,
     consent: Annotated[
         str, typer.Option("--consent", metavar="CODE", help="Consent code printed by `fsconsole plan`.")
     ] = "",
@@ -41,6 +44,9 @@ def run(
     runs: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """Run a plan: format, load, check and delete on the given devices. Wipes them.
+
+    With --directory nothing is formatted: each cell makes DIR/fsconsole-RUN, loads it and deletes it. Several are rows of
+    one table. It needs no consent, and no root where you may write; then give --runs a directory of your own.
 
     Scratch devices need no consent; any other device needs the code that `fsconsole plan` prints for its current
     content. Ctrl-C or SIGTERM stops after the current cell, twice: immediately; closing the terminal only ends the
@@ -59,8 +65,12 @@ def run(
     from fsconsole.preflight.prepare import check_seen, prepare
     from fsconsole.system.run import RealExecutor
 
-    need_root("Running a plan")
     run_id = make_run_id()
+    if require_targets("run", device, directory):
+        _run_in(file, directory or [], run_id, runs, detach=detach, as_json=as_json)
+        return
+    need_root("Running a plan")
+    device = device or []
     with Interrupts(at_once=detach) as interrupts:
         prepared = prepare(file, device, executor=RealExecutor(), runs_dir=runs, run_id=run_id)
         _require_ready(prepared, file)
@@ -71,6 +81,23 @@ def run(
         except (ConsentMissing, ConsentStale, NotAsShown) as error:
             error.command = command_line("plan", file, devices=device, runs=runs)
             raise
+        request = create_request(run_id, prepared.plan, prepared.targets)
+        folder = _create_run(runs, request, interrupts)
+        start_and_show(folder, interrupts, detach=detach, as_json=as_json)
+
+
+def _run_in(file: str, directories: list[str], run_id: str, runs: str, *, detach: bool, as_json: bool) -> None:
+    """Run a plan in directories."""
+    from fsconsole.cli.viewer import Interrupts
+    from fsconsole.client.engine import create_request
+    from fsconsole.plan.expand import require_runnable
+    from fsconsole.preflight.directory import prepare_directories, require_cage
+    from fsconsole.system.run import RealExecutor
+
+    with Interrupts(at_once=detach) as interrupts:
+        prepared = prepare_directories(file, directories, runs_dir=runs, run_id=run_id)
+        require_runnable(prepared.plan, file)
+        require_cage(RealExecutor())
         request = create_request(run_id, prepared.plan, prepared.targets)
         folder = _create_run(runs, request, interrupts)
         start_and_show(folder, interrupts, detach=detach, as_json=as_json)
@@ -216,8 +243,8 @@ def cleanup(
     from fsconsole.journal.store import list_runs, open_exact
     from fsconsole.preflight.prepare import kept_on
 
-    need_root("Cleaning up")
     folders = (open_exact(runs, run),) if run else list_runs(runs)
+    need_root_unless_own("Cleaning up", [folder.path for folder in folders])
     cleaned = [one for folder in folders for one in clean_folder(folder)]
     for folder in folders:
         # Scratch devices of demos that ended unwatched.
@@ -270,8 +297,8 @@ def resume(
     from fsconsole.journal.store import open_exact, open_run
     from fsconsole.system.run import RealExecutor
 
-    need_root("Running a plan")
     folder = open_exact(runs, run) if exact else open_run(runs, run)
+    need_root_unless_own("Running a plan", [folder.path])
     require_writable(folder)
     clean_folder(folder)
     require_resumable(folder)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fsconsole.cli.app import AsJson, Group, RunsDir
-from fsconsole.cli.complaint import need_root, require_agreement
+from fsconsole.cli.complaint import need_root_unless_own, require_agreement
 from fsconsole.errors import Misused
 from fsconsole.errors.runs import JournalNewer, JournalUnusable, RunImported, RunLives
 from fsconsole.model import DEFAULT_RUNS_DIR
@@ -60,10 +60,10 @@ def rename(
     """Change a run's title; its name, which is its folder, stays."""
     from fsconsole.journal.store import open_exact, rename_run, title_complaint
 
-    need_root("Renaming a run")
     if what := title_complaint(title):
         raise Misused(what=what, nearest="", command="fsconsole runs rename")
     folder = open_exact(runs_dir or ctx.obj, run)
+    need_root_unless_own("Renaming a run", [folder.path])
     rename_run(folder, title.strip())
     typer.echo(f"run {printable(folder.name)} is called '{printable(title.strip())}'", err=True)
 
@@ -92,8 +92,8 @@ def delete(
     from fsconsole.model.state import OPEN_STATUSES
     from fsconsole.preflight.prepare import kept_on
 
-    need_root("Deleting a run")
     folder = open_exact(runs_dir or ctx.obj, run)
+    need_root_unless_own("Deleting a run", [folder.path])
     if is_alive(folder):
         raise RunLives(run=folder.name)
     for cleaned in clean_folder(folder):

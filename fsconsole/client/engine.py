@@ -167,8 +167,11 @@ def start_engine(folder: RunFolder) -> None:
     attempts = len(read_state(folder).started)
     last_word.forget(folder)
     # Isolated: neither the working directory nor PYTHONPATH may lend the engine a module.
-    argv = engine_argv((sys.executable, "-I", "-m", "fsconsole.engine", folder.path))
-    if is_systemd_booted() and sees_what_init_sees():
+    argv: tuple[str, ...] = (sys.executable, "-I", "-m", "fsconsole.engine", folder.path)
+    # Without root there are no namespaces of its own, and no service: a generator ends with its engine all the same.
+    is_root = os.geteuid() == 0
+    argv = engine_argv(argv) if is_root else argv
+    if is_root and is_systemd_booted() and sees_what_init_sees():
         starter: EngineChild = EngineService(argv, unit_of(folder, attempts), RealExecutor())
     else:
         starter = EngineChild(argv, folder.engine_log)

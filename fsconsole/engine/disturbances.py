@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -79,8 +78,7 @@ def device_figures(work: CellWork, window: LoadWindow) -> tuple[Measurement, ...
     moved, foreign = window.traffic.of_target(), list(window.traffic.foreign())
     if moved is not None and _needs_no_reads(workload):
         # Reads by others of the target itself show in no difference between disk and target; a create reads nothing.
-        name = os.path.basename(os.path.realpath(work.cell.target))
-        foreign.append(ForeignIo(name, moved.read_bytes, 0, 0, moved.written_bytes, 0))
+        foreign.append(ForeignIo(work.device_name, moved.read_bytes, 0, 0, moved.written_bytes, 0))
     _about_foreign(work, f"'{workload.name}'", foreign, window)
     # A kernel that doesn't count an array's or a volume's writes shows none (dm before 6.4).
     if moved is None or (result.written_bytes and not moved.writes):
@@ -131,7 +129,7 @@ def step_begins(work: CellWork, step: Step) -> None:
     elif former is not None and step.kind in CLOSED_BY.values():
         work.traffic = former.following()
     else:
-        work.traffic = TrafficWindow(os.path.basename(os.path.realpath(work.cell.target)))
+        work.traffic = TrafficWindow(work.device_name)
 
 
 def with_traffic(work: CellWork, step: Step, result: StepResult) -> StepResult:
@@ -151,7 +149,7 @@ def with_traffic(work: CellWork, step: Step, result: StepResult) -> StepResult:
 
 def note_heat(work: CellWork) -> None:
     """Note sensors of the machine and of the cell's disks that are at or above their limit."""
-    devices = [one.name for path in work.cell.devices for one in watched_tree(os.path.basename(os.path.realpath(path)))]
+    devices = [one.name for name in work.device_names for one in watched_tree(name)]
     for heat in too_hot(devices):
         known = work.heat.get(heat.sensor)
         if known is None or heat.now_c > known.now_c:

@@ -30,6 +30,7 @@ from fsconsole.devices.identity import absence, differences, lasting_differences
 from fsconsole.devices.md import kernel_name
 from fsconsole.devices.snapshot import discover, find_device, system_numbers, take_snapshot
 from fsconsole.engine.arrays import arrays_left, give_up, require_own
+from fsconsole.engine.directories import require_same_directories
 from fsconsole.errors.runs import RunLives
 from fsconsole.errors.targets import (
     ConsentMissing,
@@ -427,6 +428,9 @@ def look_again(folder: RunFolder, executor: Executor) -> Renewal:
     DeviceSilent, and what inspect_device() and the journal's readers raise.
     """
     state = read_state(folder)
+    if state.request.is_on_directories:
+        require_same_directories(state.request)
+        return Renewal(state, is_moved=False, unproven=(), proven=())
     request = _moved(state.request, tuple(present_target(t, executor) for t in state.request.targets))
     moved = replace(state, request=request)
     prover = Prover(executor, moved, folder.path, holds_lock=False)

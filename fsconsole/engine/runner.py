@@ -24,10 +24,11 @@ from fsconsole.devices.settings import facts_in_force, lock_machine_settings
 from fsconsole.engine import disturbances, warnings_load, warnings_machine
 from fsconsole.engine.arrays import lock_arrays
 from fsconsole.engine.control import ControlServer, Requests, end_programs
+from fsconsole.engine.directories import DirectoryRun, lock_directory
 from fsconsole.engine.hangs import CurrentStep, HangDetector, WatchedRun, run_detecting_hangs
 from fsconsole.engine.proof import Prover
 from fsconsole.engine.rounds import cells_in_rounds
-from fsconsole.engine.steps import HANDLERS, sources
+from fsconsole.engine.steps import DIRECTORY_HANDLERS, HANDLERS, sources
 from fsconsole.engine.work import CellWork, EnginesBeside, Interrupted, Pilot, RunWork, StepFailed, StepResult
 from fsconsole.errors import ExitCode, FsconsoleError
 from fsconsole.errors.runs import ExtentsUnreadable, GeneratorFailed, JournalFull, JournalUnusable, ToolFailed
@@ -64,7 +65,8 @@ from fsconsole.preflight.prepare import require_apart, target_specs
 from fsconsole.system.files import boot_id, cpu_count, kernel_release, memory_bytes
 from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.locks import FileLock
-from fsconsole.system.mounts import enter_private
+from fsconsole.system.mounts import PrivatePlaces, enter_private
+from fsconsole.system.processes import INIT_PID
 from fsconsole.system.run import RealExecutor, reap_strangers, system_refusal
 from fsconsole.telemetry.heat import read_throttles
 from fsconsole.telemetry.page_reporting import is_reporting
@@ -99,7 +101,9 @@ def _objections(cell: Cell, run_id: str, known: dict[str, TargetSpec], catalog: 
     if cell.uuid != cell_uuid(run_id, cell.index):
         yield f"has the UUID {cell.uuid}, which this run never gave"
     filesystem = filesystem_of(cell, catalog)
-    if filesystem is None and not cell.variant.is_raw:
+    if cell.variant.is_directory != all(known[path].is_directory for path in cell.devices if path in known):
+        yield "mixes up directories and devices"
+    if filesystem is None and not (cell.variant.is_raw or cell.variant.is_directory):
         yield f"is for {cell.variant.filesystem}, which is not in the catalog"
     if filesystem is not None and not _has_allowed_words(cell, filesystem):
         yield "has option words that are not on the list"
@@ -215,7 +219,8 @@ def _acquire(
 ) -> RunWork:
     """Acquire what all cells share, each with its release on the stack."""
     attempt = len(state.started) + 1
-    paths = tuple(target.path for target in state.request.targets)
+    directories = DirectoryRun.of(state.request)
+    paths = directories.devices if directories else tuple(target.path for target in state.request.targets)
     memory = (("memory_bytes", str(memory_bytes())), *_page_reporting())
     facts: tuple[tuple[str, str], ...] = (("cpus", str(cpu_count())), *memory, *facts_in_force(paths))
     facts += tool_facts(RealExecutor(), state.request.plan)
@@ -223,10 +228,9 @@ def _acquire(
     journal.record(started, durable=True)
     requests = Requests(end_programs)
     executor = RealExecutor(kernel_log=KernelLog())
-    places = enter_private(executor, PRIVATE_ROOT)
-    detector.run_begins(
-        WatchedRun(folder.name, attempt, journal, requests, places.proc, paths, threading.get_native_id())
-    )
+    places = PrivatePlaces("", "/proc", "") if os.geteuid() else enter_private(executor, PRIVATE_ROOT)
+    watched = WatchedRun(folder.name, attempt, journal, requests, places.proc, paths, threading.get_native_id())
+    detector.run_begins(watched, can_tell=directories is None or directories.tells_progress)
     beside = EnginesBeside(journal.sample)
     sampler = Sampler(period_s=SAMPLE_PERIOD_S, sink=beside.take)
     control = ControlServer(
@@ -239,17 +243,7 @@ def _acquire(
     _lock_what_is_shared(state.request.plan.cells, stack)
     prover = Prover(executor, state, folder.path)
     prover.is_interrupted = lambda: requests.interrupting
-    reports = []
-    for target in state.request.targets:
-        try:
-            stack.enter_context(prover.lock(target))
-        except (DeviceMissing, NotABlockDevice) as error:
-            raise DeviceChanged(target.path, "it is gone") from error
-        reports.append(prover.prove_target(target))
-        accepted = events.TargetAccepted(target.path, target.identity, target.shown, target.consent)
-        journal.record(accepted, durable=True)
-        sampler.gauges.devices.watch(os.path.basename(os.path.realpath(target.path)))
-    require_apart(state.request.plan, reports)
+    _accept_targets(state.request, journal, stack, prover, sampler)
     require_own_commands(state.request, load_catalog(), folder.journal)
     sampler.start()
     stack.callback(sampler.stop)
@@ -270,6 +264,30 @@ def _acquire(
         seals=check_seals(folder)[0],
         manifests_before=sources.journalled(state),
     )
+
+
+def _accept_targets(
+    request: RunRequest, journal: JournalWriter, stack: ExitStack, prover: Prover, sampler: Sampler
+) -> None:
+    """Lock and prove each target, journal that, and sample its device. Raises what the proofs raise."""
+    reports = []
+    for target in request.targets:
+        if target.place is not None:
+            stack.enter_context(lock_directory(target))
+            accepted = events.TargetAccepted(target.path, target.identity, target.shown, target.consent)
+            journal.record(accepted, durable=True)
+            if target.place.device:
+                sampler.gauges.devices.watch(os.path.basename(os.path.realpath(target.place.device)))
+            continue
+        try:
+            stack.enter_context(prover.lock(target))
+        except (DeviceMissing, NotABlockDevice) as error:
+            raise DeviceChanged(target.path, "it is gone") from error
+        reports.append(prover.prove_target(target))
+        accepted = events.TargetAccepted(target.path, target.identity, target.shown, target.consent)
+        journal.record(accepted, durable=True)
+        sampler.gauges.devices.watch(os.path.basename(os.path.realpath(target.path)))
+    require_apart(request.plan, reports)
 
 
 def _lock_what_is_shared(cells: tuple[Cell, ...], stack: ExitStack) -> None:
@@ -496,7 +514,8 @@ def run_step(work: CellWork, step: Step) -> StepResult:
     if not clock_runs_on:
         warnings_load.about_link(work, step, result.measurements)
         work.write_kept()
-        reap_strangers(run.places.proc)
+        if os.getpid() == INIT_PID:
+            reap_strangers(run.places.proc)
     finished = events.StepFinished(
         cell=cell.index,
         attempt=run.attempt,
@@ -514,7 +533,8 @@ def run_step(work: CellWork, step: Step) -> StepResult:
 def _handled(work: CellWork, step: Step) -> StepResult:
     """Execute the step; its errors become its result, except those that end the whole run."""
     try:
-        result = HANDLERS[step.kind](work, step)
+        handlers = DIRECTORY_HANDLERS if work.cell.variant.is_directory else HANDLERS
+        result = handlers[step.kind](work, step)
         if work.run.detector.hang is None:
             return result
         # Its programs were killed: a check that ended so has not checked the filesystem.

@@ -138,7 +138,7 @@ def about_link(work: CellWork, step: Step, measurements: Sequence[Measurement]) 
         workload = work.cell.workloads[step.workload]
         name, rates = workload.name, rates if workload.cold or workload.direct else {Metric.DURABLE}
     figures = [figure for figure in measurements if figure.metric in rates]
-    links = links_below(work.cell.target) if figures else ()
+    links = links_below(f"/dev/{work.device_name}") if figures else ()
     most = sum(link.bytes_per_s for link in links)
     for figure in figures if links else ():
         if figure.value > most:

@@ -8,6 +8,7 @@ from glob import glob
 
 from fsconsole.devices.fingerprint import NOT_COUNTED, sectors_written
 from fsconsole.devices.snapshot import find_device, read_arrays
+from fsconsole.engine import warnings_directory
 from fsconsole.engine.work import CellWork
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.device import MdArray
@@ -37,7 +38,7 @@ def degraded_words(array: MdArray) -> str:
 
 def about_end(work: CellWork, known: Iterable[str]) -> None:
     """Warn of arrays that are degraded at the cell's end; known are the warnings that the whole run has."""
-    for array in degraded_below(work.cell.target):
+    for array in degraded_below(f"/dev/{work.device_name}"):
         words = degraded_words(array)
         if words not in known:
             work.warn(WarningKind.NOT_COMPARABLE, f"{words} when the cell ended", _LACKS_HINT)
@@ -56,6 +57,9 @@ def about_run(request: RunRequest, folder_path: str, journal: JournalWriter, att
         warned.add(reason)
 
     for target in request.targets:
+        if target.place is not None:
+            warnings_directory.about_directory(target, runs_device, warn)
+            continue
         device = find_device(target.path)
         loop = device.loop
         for array in degraded_below(target.path):
@@ -120,14 +124,14 @@ def about_target(work: CellWork) -> None:
                 f"the target {target.shared}: the system's own I/O affects its figures",
                 "Compare variants within this run only; for figures of a disk, run the plan on one without the system.",
             )
-    arrays = () if work.cell.array is not None else arrays_below(work.cell.target)
+    arrays = () if work.cell.array is not None else arrays_below(f"/dev/{work.device_name}")
     for array in (array for array in arrays if array.action):
         work.warn(
             WarningKind.NOT_COMPARABLE,
             f"/dev/{array.name} was in {array.action}: md wrote to its members during the cell",
             f"Wait for it (`mdadm --wait /dev/{array.name}`), and run these cells again.",
         )
-    if any(path.startswith("/dev/loop") for path in work.cell.devices):
+    if any(name.startswith("loop") for name in work.device_names):
         work.warn(
             WarningKind.NOT_COMPARABLE,
             "the target is a loop device: its figures are those of the file below it",

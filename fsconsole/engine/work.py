@@ -19,11 +19,13 @@ from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.command import Command, CommandResult, Executor
 from fsconsole.model.events import CommandFinished, Outcome, PilotFinished, WarningKind, WarningRaised
 from fsconsole.model.figures import Measurement
+from fsconsole.model.place import Place
 from fsconsole.model.plan import Cell, Step
 from fsconsole.model.run import RunRequest
 from fsconsole.model.sample import Sample
 from fsconsole.model.state import HeldSetting
 from fsconsole.plan.sizing import Room
+from fsconsole.plan.steps import TREE
 from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.mounts import PrivatePlaces
 from fsconsole.system.processes import own_pid_in_host_proc
@@ -36,6 +38,7 @@ from fsconsole.telemetry.traffic import TrafficWindow
 from fsconsole.telemetry.writeback import WritebackWatch
 from fsconsole.workloads.manifest import Manifest
 from fsconsole.workloads.protocol import Load, LoadResult
+from fsconsole.workloads.run_directory import RunDirectory
 from fsconsole.workloads.stamps import Found, Struck
 from fsconsole.workloads.tree import SourceFiles
 
@@ -43,6 +46,8 @@ SourceKey = tuple[tuple[str, ...], int]
 """Sources of a workload, and at_most_bytes."""
 KERNEL_LOG_HINT = "Look at the device's health (smartctl, dmesg) before you trust this figure."
 
+NO_NAME = "no-device"
+"""In the place of a device's name: sysfs has none of it, so nothing of it is counted."""
 _ADVICE = "dmesg(1) may have more information"
 
 
@@ -200,13 +205,44 @@ class CellWork:
     """I/O of the current step; None in loads, which have their own window."""
     heat: dict[str, Heat] = field(default_factory=dict)
     """Sensors at or above their limit, each with its highest temperature."""
+    own: RunDirectory | None = None
+    """The directory that the run has made, where its target is one; None for a device."""
+    looks_at_space_s: float = 0.0
+    """time.monotonic() of the next look at the free space of a directory."""
+    short_of_space: str = ""
+    """Why a load in a directory was stopped, as a clause: others need the space that was left."""
     _kept: list[tuple[int, CommandResult]] = field(default_factory=list)
     """Steps and results whose raw output must not be written while a clock runs."""
 
     @property
     def mount_point(self) -> str:
-        """Mount point of the cell's filesystem, in the engine's own mount namespace."""
-        return self.run.places.mount_point
+        """Mount point of the cell's filesystem, in the engine's own mount namespace; in a directory the run's own one."""
+        return self.own.path if self.own is not None else self.run.places.mount_point
+
+    @property
+    def tree(self) -> str:
+        """Path of the tree that generators are confined to."""
+        return self.own.tree if self.own is not None else TREE
+
+    @property
+    def place(self) -> Place | None:
+        """The directory that is the target; None for a device."""
+        places = {target.path: target.place for target in self.run.request.targets}
+        return places.get(self.cell.target)
+
+    @property
+    def device_names(self) -> tuple[str, ...]:
+        """Kernel names of the cell's devices: of a directory the device below it, none where that is not known."""
+        place = self.place
+        paths = self.cell.devices if place is None else filter(None, (place.device,))
+        return tuple(os.path.basename(os.path.realpath(path)) for path in paths)
+
+    @property
+    def device_name(self) -> str:
+        """Kernel name of the target, or of the device below a directory; NO_NAME where that is not known."""
+        if self.place is not None:
+            return next(iter(self.device_names), NO_NAME)
+        return os.path.basename(os.path.realpath(self.cell.target))
 
     def command(
         self, argv: tuple[str, ...], *, accept_failure: bool = False, clock_runs_on: bool = False
@@ -276,10 +312,10 @@ class CellWork:
         if lines:
             text = "".join(f"{line}\n" for line in lines)
             self.run.raw.write(self.cell.index, self.step_number, "kernel-log", text.encode())
-        paths = dict.fromkeys((self.cell.target, *self.cell.members))
+        of_cell = (self.device_name, *(os.path.basename(os.path.realpath(path)) for path in self.cell.members))
         expected = {number for part in self.expected_log for number in range(len(lines))[part]}
         told = [line for number, line in enumerate(lines) if number not in expected or is_of_the_device(line)]
-        names = [os.path.basename(os.path.realpath(path)) for path in paths]
+        names = list(dict.fromkeys(of_cell))
         errors = [line for name in names for line in worth_a_warning(told, name)]
         if errors:
             # A message about the target itself tells more than one about a disk below it.

@@ -275,3 +275,18 @@ class ScratchImpossible(FsconsoleError, exit_code=ExitCode.SCRATCH_IMPOSSIBLE):
     why: str
     sentence = "{path} can't hold a scratch device: {why}."
     advice = "Choose a directory on a local disk filesystem with --dir."
+
+
+class DirectoryRefused(FsconsoleError, exit_code=ExitCode.DEVICE_REFUSED):
+    directory: str
+    reason: str
+    remedy: str
+    sentence = "{directory} {reason}."
+    advice = "{remedy}"
+
+
+class DirectoryChanged(FsconsoleError, exit_code=ExitCode.DEVICE_CHANGED):
+    directory: str
+    difference: str
+    sentence = "{directory} is not the directory of this run any more: {difference}."
+    advice = "Start a new run there: `fsconsole run FILE --directory DIR`."

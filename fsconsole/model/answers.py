@@ -10,6 +10,7 @@ from typing import TypeVar
 import msgspec
 
 from fsconsole.model.device import DeviceKind, Hazard, Identity, Verdict
+from fsconsole.model.place import Place
 from fsconsole.model.plan import (
     After,
     ArraySpec,
@@ -145,6 +146,17 @@ class TargetAnswer(Wire, frozen=True):
         return f"{name} {self.mark}".rstrip()
 
 
+class DirectoryAnswer(Wire, frozen=True):
+    """One directory in which a run would make files, and delete them."""
+
+    label: str
+    path: str
+    place: Place
+    writes: str
+    """What is written where, how much, and what is deleted: a sentence."""
+    allowed_bytes: int
+
+
 class Findable(Wire, frozen=True):
     """A difference that a plan finds with a chance of 80 % where rows scatter so far; both as shares."""
 
@@ -198,6 +210,8 @@ class PlanAnswer(Wire, frozen=True):
     """To write where a pilot sizes loads; bytes_to_write is the most then. 0: as bytes_to_write."""
     power: PowerAnswer | None = None
     """None of a run that is resumed."""
+    directories: tuple[DirectoryAnswer, ...] = ()
+    """Of --directory: nothing is formatted, and targets are none."""
 
     @property
     def refused(self) -> bool:

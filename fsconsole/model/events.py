@@ -32,6 +32,8 @@ class WarningKind(str, Enum):
     """Warnings on a cell; each has a sentence and a hint in the observation."""
 
     CACHED = "cached"
+    NOT_COLD = "not-cold"
+    """Of reads in a directory: nothing shows that they came from the storage."""
     SHORT = "short"
     NOT_COMPARABLE = "not-comparable"
     ASSUMED_CLEAN = "assumed-clean"

@@ -88,12 +88,13 @@ class Step(Wire, frozen=True, omit_defaults=True):
 # A filesystem with one choice of options.
 
 RAW = "raw"
+DIRECTORY = "directory"
 
 
 class Variant(Wire, frozen=True):
     """One row of the grid. mkfs_words and mount_words have passed the catalog's allow-list.
 
-    filesystem is a catalog name, or RAW for no filesystem at all.
+    filesystem is a catalog name, RAW for no filesystem at all, or DIRECTORY for whatever a directory lies on.
     """
 
     label: str
@@ -118,6 +119,11 @@ class Variant(Wire, frozen=True):
     def is_raw(self) -> bool:
         """True for the row without a filesystem."""
         return self.filesystem == RAW
+
+    @property
+    def is_directory(self) -> bool:
+        """True for a row that is a directory of a mounted filesystem."""
+        return self.filesystem == DIRECTORY
 
 
 class Order(str, Enum):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fsconsole.model.device import SHARED, Fingerprint, Hazard, Identity
+from fsconsole.model.place import Place
 from fsconsole.model.plan import Plan
 from fsconsole.model.wire import Wire
 
@@ -22,6 +23,8 @@ class Target(Wire, frozen=True):
     """Path of a scratch device's file, by which it is attached again after a reboot; empty for any other."""
     agreed_attempt: int = 1
     """The attempt that was about to begin when it was agreed upon: what earlier attempts wrote is not ours."""
+    place: Place | None = None
+    """Of a directory, where nothing is formatted; None for a device."""
 
     @property
     def identity(self) -> Identity:
@@ -44,6 +47,11 @@ class RunRequest(Wire, frozen=True):
     targets: tuple[Target, ...]
     owned_scratch: str = ""
     """Path of a scratch file that was made for this run alone and goes when it is finished."""
+
+    @property
+    def is_on_directories(self) -> bool:
+        """True if the targets are directories, in which nothing is formatted."""
+        return any(target.place is not None for target in self.targets)
 
 
 class StartedRun(Wire, frozen=True):

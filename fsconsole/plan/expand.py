@@ -18,6 +18,7 @@ from fsconsole.model.state import OPEN_STATUSES, RunState
 from fsconsole.model.workload import BUILT_IN, Workload
 from fsconsole.plan import arrays, planfile, raw
 from fsconsole.plan.arrays import EVERY_LEVEL, Lacking, Site
+from fsconsole.plan.directory_steps import directory_steps
 from fsconsole.plan.inodes import SHIPPED, Mke2fsConf, inode_reasons
 from fsconsole.plan.keys import ARRAY, Key
 from fsconsole.plan.planfile import PlanFile, ScaleKind, TargetSpec, written_bytes
@@ -161,6 +162,8 @@ def _cell_bytes(cell: Cell, sizes: dict[str, int], catalog: Catalog) -> int:
         equalise += max(of_devices)
     if cell.variant.is_raw:
         return equalise
+    if cell.variant.is_directory:
+        return written_bytes(cell.workloads)
     share = catalog.get(cell.variant.filesystem).metadata_share
     added = written_bytes(cell.workloads) + CRASH_BYTES // 2 * _strikes(cell)
     return equalise + int(share * _size_bytes(cell, sizes)) + added
@@ -431,6 +434,8 @@ def rebuilt_steps(
     cell: Cell, devices: Sequence[TargetSpec], filesystem: Filesystem | None, run_id: str
 ) -> tuple[Step, ...]:
     """Return the steps of a cell on these devices: one target, or the members of its array in order."""
+    if cell.variant.is_directory:
+        return directory_steps(cell, run_id)
     return cell_steps(cell, arrays.site_of(cell.array, devices), filesystem, array_uuid(run_id, cell.index))
 
 
@@ -473,7 +478,8 @@ def plan_left(state: RunState, catalog: Catalog) -> Plan:
     counted = [
         cell
         for cell in cells
-        if sizes.keys() >= set(cell.devices) and (cell.variant.is_raw or filesystem_of(cell, catalog))
+        if sizes.keys() >= set(cell.devices)
+        and (cell.variant.is_raw or cell.variant.is_directory or filesystem_of(cell, catalog))
     ]
     cost = estimate(counted, sizes, catalog, whole.estimate.assumed_bytes_per_s)
     return replace(whole, cells=cells, estimate=cost)

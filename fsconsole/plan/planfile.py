@@ -172,6 +172,8 @@ class TargetSpec:
     is_flash: bool = False
     notes: tuple[str, ...] = ()
     """Notes for the operator: its stripes, and misalignment."""
+    is_directory: bool = False
+    """True for a directory, where nothing is formatted; size_bytes is its filesystem's."""
 
     @property
     def sysfs_name(self) -> str:

@@ -172,8 +172,8 @@ def _options(table: Table, filesystem: Filesystem, *scopes: Scope) -> Iterator[t
         yield key, option, values
 
 
-def read_plan(path: str | os.PathLike[str]) -> PlanFile:
-    """Return what a plan file says, checked against the shipped catalog.
+def read_plan(path: str | os.PathLike[str], *, needs_rows: bool = True) -> PlanFile:
+    """Return what a plan file says, checked against the shipped catalog; without needs_rows it may name no filesystem.
 
     Raises PlanMissing, PlanNotToml, PlanUnknownKey, PlanBadValue, UnknownFilesystem, OptionRefused.
     """
@@ -189,13 +189,13 @@ def read_plan(path: str | os.PathLike[str]) -> PlanFile:
         too_large = f"it is larger than {MAX_PLAN_FILE_BYTES // MIB} MiB"
         raise PlanMissing(str(path), too_large if is_file else "it is not a regular file")
     try:
-        return parse_plan(raw.decode("utf-8"), str(path))
+        return parse_plan(raw.decode("utf-8"), str(path), needs_rows=needs_rows)
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         raise PlanNotToml(str(path), f"it is not UTF-8 text (at line {line})") from error
 
 
-def parse_plan(text: str, path: str, catalog: Catalog | None = None) -> PlanFile:
+def parse_plan(text: str, path: str, catalog: Catalog | None = None, *, needs_rows: bool = True) -> PlanFile:
     """Return what a plan's text says; path is for the words of errors only. The same errors but PlanMissing."""
     try:
         table = Table(path, "", tomli.loads(text))
@@ -224,8 +224,8 @@ def parse_plan(text: str, path: str, catalog: Catalog | None = None) -> PlanFile
     )
     if not plan.workloads:
         raise table.bad("workload", "there is none", "at least one [[workload]]")
-    if not plan.checklists and not plan.variants and not plan.raw:
-        wanted = "a [[filesystem]], a [[variant]] or raw = true"
+    if needs_rows and not plan.checklists and not plan.variants and not plan.raw:
+        wanted = "a [[filesystem]], a [[variant]], raw = true, or the option --directory"
         raise table.bad("filesystem", "there is nothing to compare", wanted)
     for broken in wrong_keep(plan):
         raise table.bad(*broken)

@@ -183,10 +183,12 @@ def is_open(loads: Sequence[Workload]) -> bool:
 def pilot_of(cell: Cell, cells: Sequence[Cell], baseline: str) -> Cell:
     """Return the cell whose variant runs the pilot for a cell's loads: the baseline's first one.
 
-    Preferably on the cell's own devices: if those are lost, the cell is too.
+    Preferably on the cell's own devices: if those are lost, the cell is too. Directories are rows: theirs is the baseline's.
     """
     able = [one for one in cells if one.workloads == cell.workloads and not one.unavailable and not one.variant.is_raw]
-    return max(able, key=lambda one: (one.devices == cell.devices, one.variant.label == baseline))
+    return max(
+        able, key=lambda one: (one.devices == cell.devices or one.variant.is_directory, one.variant.label == baseline)
+    )
 
 
 def pilots(plan: Plan) -> Iterator[Cell]:

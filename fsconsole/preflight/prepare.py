@@ -191,7 +191,12 @@ def target_spec(device: Device, graph: DeviceGraph | None = None) -> TargetSpec:
 
 def target_specs(request: RunRequest) -> dict[str, TargetSpec]:
     """Return what a plan needs to know of a run's devices, by their paths. Raises DeviceMissing."""
-    return {target.path: target_spec(find_device(target.path)) for target in request.targets}
+    return {
+        target.path: target_spec(find_device(target.path))
+        if target.place is None
+        else TargetSpec(target.path, target.place.size_bytes, is_directory=True)
+        for target in request.targets
+    }
 
 
 def _keeps_blocks(device: Device) -> bool:

@@ -21,7 +21,8 @@ def aspects_of(key: RowKey, part: int | None) -> dict[str, str]:
 
     part is the index of the block's workload, whose own parameters have no prefix; None: of the life, or raw.
     """
-    found = {"device": key.target} if key.array is None else {}
+    # A directory is its row's name already.
+    found = {"device": key.target} if key.array is None and not key.variant.is_directory else {}
     if (spec := key.array) is not None:
         members = spec.members or len(key.members)
         found |= {"level": spec.level, "chunk": format_bytes_exact(spec.chunk_bytes) if spec.chunk_bytes else ""}

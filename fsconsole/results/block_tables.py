@@ -41,7 +41,12 @@ def block_title(block: Block) -> str:
     """Return what a block is about: "small files: create, 4 threads, 3000 files of 8KiB, fsync"."""
     load = block.load
     if load is None:
-        about = "mkfs, mount, check, delete" if block.kind is BlockKind.LIFE else "no filesystem"
+        is_formatted = not any(row.row.key.variant.is_directory for row in block.rows)
+        about = (
+            ("mkfs, mount, check, delete" if is_formatted else "delete")
+            if block.kind is BlockKind.LIFE
+            else "no filesystem"
+        )
         return f"{block.name}: {about}"
     parts = [load.kind.value]
     parts += [] if "threads" in block.axes else [f"{load.threads} thread{'' if load.threads == 1 else 's'}"]

@@ -31,7 +31,7 @@ _SHOWN = (
 )  # fmt: skip
 _SHOWN_OF_LIFE = (
     Metric.MKFS, Metric.MOUNT_FILLED, Metric.RECOVER, Metric.LOST_SYNCED, Metric.CHECK, Metric.DELETE_DURABLE,
-    Metric.OVERHEAD,
+    Metric.DELETE, Metric.OVERHEAD,
 )  # fmt: skip
 GIVE_WAY = (
     Metric.OVERHEAD,
@@ -98,6 +98,8 @@ def columns_of(
     if is_raw:
         return tuple(metric for metric in _OF_RAW if metric in present and metric not in PILOTS)
     left_out = set() if load is None or load.kind in _COUNTED | _MIXED else set(_CALLS)
+    # A delete in a directory has no unmount behind it.
+    left_out |= {Metric.DELETE} if Metric.DELETE_DURABLE in present else set()
     usual = (*_first_of(load, rows), *(_SHOWN_OF_LIFE if load is None else _SHOWN))
     shown = [metric for metric in dict.fromkeys(usual) if metric in present - left_out]
     for metric in GIVE_WAY:
@@ -121,7 +123,7 @@ def primary_of(wanted: Metric | None, load: Workload | None, rows: Sequence[Grid
     present = figures_in(load, rows)
     usual: tuple[Metric, ...]
     if load is None:
-        usual = (Metric.CHECK, Metric.DELETE_DURABLE, Metric.MKFS)
+        usual = (Metric.CHECK, Metric.DELETE_DURABLE, Metric.MKFS, Metric.DELETE)
     elif load.kind in _TIMED:
         usual = (Metric.REAL_DRAINED, Metric.REAL)
     elif load.kind in _COUNTED:

@@ -111,6 +111,9 @@ def fact_words(name: str, value: str) -> tuple[str, str]:
 
 def _device_words(target: Target, known: Mapping[str, str]) -> str:
     identity = target.identity
+    if (place := target.place) is not None:
+        free = f"{format_bytes(place.free_bytes)} of {format_bytes(place.size_bytes)} free"
+        return f"Directory {target.path}: {place.words}, {free}; not formatted."
     ahead = known.get(f"read_ahead_bytes {target.path}", "")
     read_ahead = ahead if ahead == _SEE_ROWS else _bytes_words(ahead)
     scheduler = known.get(f"scheduler {target.path}", "")

@@ -195,7 +195,7 @@ def _words(key: RowKey, settings: tuple[str, ...]) -> tuple[str, ...]:
         load = ("",) * 8
     return (
         variant.label or variant.filesystem,
-        key.target if key.array is None else "",
+        key.target if key.array is None and not variant.is_directory else "",
         *array_aspects(key.array, len(key.members)),
         *(f"{name}={values[name]}" if name in values else "" for name in settings),
         *load,

@@ -287,6 +287,8 @@ def option_lines(cell: Cell, known: CellState, catalog: Catalog, width: int) -> 
     variant = cell.variant
     if variant.is_raw:
         lines = [TextLine("Raw: the device itself, without a filesystem.")]
+    elif variant.is_directory:
+        lines = [TextLine("A directory: its filesystem was there before the run.")]
     else:
         lines = [TextLine("As asked for", "strong")]
         parts = (

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from fsconsole import units
 from fsconsole.devices.hazards import HIDDEN_PROCESS
-from fsconsole.model.answers import Findable, PowerAnswer, StepAnswer, TargetAnswer
+from fsconsole.model.answers import DirectoryAnswer, Findable, PowerAnswer, StepAnswer, TargetAnswer
 from fsconsole.model.device import DeviceKind, Verdict
 from fsconsole.model.plan import Cell, Plan, Step, Variant, array_aspects, array_words, arrays_in_words
 from fsconsole.model.statistics import LOOKS
@@ -45,6 +45,37 @@ def plan_lines(  # noqa: PLR0913 (each is a fact of its own)
         nothing = "No device was given: nothing was read, and commands show the word DEVICE."
         yield from hanging("", nothing, width)
     yield from _arrays(plan.cells, width, is_named=bool(targets))
+    yield from _life(plan, power, every=every, width=width)
+    yield from hanging("", "The filesystem UUIDs above are an example: every run makes new ones.", width)
+    yield from _closing(targets, "To agree to the loss:", agreeing, width)
+
+
+def directory_plan_lines(  # noqa: PLR0913 (as plan_lines)
+    plan: Plan,
+    directories: Sequence[DirectoryAnswer],
+    command: str,
+    power: PowerAnswer | None = None,
+    *,
+    every: bool,
+    width: int,
+) -> Iterator[str]:
+    """Yield a plan for directories line by line: where it writes what, cells, steps, costs, and the command that runs it."""
+    yield from _head(plan, width)
+    yield from ("", "Directories, in which nothing is formatted:")
+    for one in directories:
+        is_named = one.label != one.path
+        free = f"{units.format_bytes(one.place.free_bytes)} of {units.format_bytes(one.place.size_bytes)} free"
+        facts = f"{f'{one.label}: ' if is_named else ''}{one.path}  {one.place.words}, {free}"
+        yield from hanging("  ", printable(facts), width)
+        yield from hanging("    ", printable(one.writes) + ".", width)
+    yield from _life(plan, power, every=every, width=width)
+    yield "No consent is needed: nothing is wiped. To run it:"
+    yield from _pasted(printable(command), width)
+    yield "Nothing was touched."
+
+
+def _life(plan: Plan, power: PowerAnswer | None, *, every: bool, width: int) -> Iterator[str]:
+    """Yield the cells, the steps of pilots and of cells, and what they cost."""
     yield from _cells(plan.cells, width)
     for cell in pilots(plan):
         yield ""
@@ -67,8 +98,6 @@ def plan_lines(  # noqa: PLR0913 (each is a fact of its own)
         # No line ends between a number and its sign.
         told = power_words(power).replace(" %", "\N{NO-BREAK SPACE}%")
         yield from (line.replace("\N{NO-BREAK SPACE}", " ") for line in hanging("", told, width))
-    yield from hanging("", "The filesystem UUIDs above are an example: every run makes new ones.", width)
-    yield from _closing(targets, "To agree to the loss:", agreeing, width)
 
 
 def _steps(steps: Iterable[Step], width: int) -> Iterator[str]:
@@ -160,7 +189,7 @@ def cell_words(cell: Cell) -> tuple[str, ...]:
         "" if cell.variant.is_raw else f"blocks {blocks}",
         *(f"{name}={value}" for name, value in cell.setting.values),
         *array_aspects(cell.array, len(cell.members)),
-        cell.target,
+        "" if cell.variant.is_directory and cell.variant.label == cell.target else cell.target,
     )
     return tuple(map(printable, words))
 

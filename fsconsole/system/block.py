@@ -370,6 +370,15 @@ def syncfs(fd: int) -> None:
         raise OSError(number, os.strerror(number))
 
 
+_START_WRITE = 2
+"""SYNC_FILE_RANGE_WRITE (man 2 sync_file_range)."""
+
+
+def start_writeback(fd: int) -> None:
+    """Start to write out an open file without waiting for it; a filesystem that can't is none the worse."""
+    _libc.sync_file_range(fd, ctypes.c_int64(0), ctypes.c_int64(0), _START_WRITE)
+
+
 _FS_IOC_SHUTDOWN = 0x8004587D
 """_IOR('X', 125, __u32): include/uapi/linux/fs.h since 6.10; before, the same number in each filesystem's own header."""
 _NOLOGFLUSH = struct.pack("I", 2)

@@ -130,6 +130,12 @@ class KeptFile(Closing):
         return self.read().decode("ascii", errors="replace")
 
 
+def mount_id(fd: int) -> int:
+    """Return which mount a descriptor lies in (man 5 proc_pid_fdinfo): a bind mount has the same st_dev. Raises OSError."""
+    with open(f"/proc/self/fdinfo/{fd}", encoding="ascii") as file:
+        return next((int(line.split()[1]) for line in file if line.startswith("mnt_id:")), -1)
+
+
 def boot_id() -> str:
     """Return the UUID of this boot (man 5 proc_sys_kernel). Raises OSError."""
     return read_text("/proc/sys/kernel/random/boot_id")

@@ -34,6 +34,7 @@ def prepare_load(  # noqa: PLR0913 (the last two are seldom given)
     hidden: Sequence[str],
     source: SourceFiles | None = None,
     origin: bytes = b"",
+    tree_inode: int = 0,
 ) -> BuiltInLoad:
     """Start the host process, confined to tree, and send it its job; origin is given for a crash's. Raises ToolMissing."""
     find_program("bwrap")
@@ -54,6 +55,7 @@ def prepare_load(  # noqa: PLR0913 (the last two are seldom given)
         workload=workload,
         source=source,
         origin=origin.hex(),
+        tree_inode=tree_inode,
     )
     # wait_ready() reports a host that has exited.
     with suppress(BrokenPipeError):

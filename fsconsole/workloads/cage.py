@@ -64,7 +64,7 @@ def caged(  # noqa: PLR0913 (all but the first two are seldom given)
     allow_io_uring: bool = False,
     allow_sockets: bool = True,
 ) -> Iterator[Command]:
-    """Give the command that runs argv as root, able to write below tree only; it can be started once, inside the with.
+    """Give the command that runs argv as this user, able to write below tree only; it can be started once, inside the with.
 
     All paths must exist and contain no symbolic links. readable directories are there beside the system's programs;
     hidden ones below any of these are empty (the run folder has the engine's control socket). fds are passed on.
@@ -76,8 +76,11 @@ def caged(  # noqa: PLR0913 (all but the first two are seldom given)
     try:
         os.write(filter_fd, _filter_of(allow_io_uring=allow_io_uring, allow_sockets=allow_sockets))
         os.lseek(filter_fd, 0, os.SEEK_SET)
+        # Without root bwrap makes a user namespace, in which no capability reaches beyond the user's own files.
+        is_root = os.geteuid() == 0
+        before, capabilities = (_PRIVATE_MOUNTS, _CAPABILITIES) if is_root else ((), _CAPABILITIES[:2])
         words = (
-            *_PRIVATE_MOUNTS, "bwrap", *_NAMESPACES, *_mounts(tree, readable, hidden), "--chdir", "/", *_CAPABILITIES,
+            *before, "bwrap", *_NAMESPACES, *_mounts(tree, readable, hidden), "--chdir", "/", *capabilities,
             "--seccomp", str(filter_fd), "--", *argv,
         )  # fmt: skip
         yield Command(words, inherit_fds=(*fds, filter_fd))

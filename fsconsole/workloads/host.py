@@ -303,6 +303,8 @@ def _open_ground(job: Job) -> tuple[str, Ground]:
     tree_fd = os.open(job.tree, DIRECTORY_FLAGS)
     if os.fstat(tree_fd).st_dev != job.tree_device:
         raise Refused(f"{job.tree} is not on the filesystem that was mounted for it")
+    if job.tree_inode and os.fstat(tree_fd).st_ino != job.tree_inode:
+        raise Refused(f"{job.tree} is not the directory that was made for it")
     source_fd, source = -1, job.source
     if source is not None:
         source_fd = os.open(source.directory, DIRECTORY_FLAGS, dir_fd=tree_fd)

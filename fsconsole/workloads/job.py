@@ -61,6 +61,8 @@ class Job(Wire, frozen=True):
     source: SourceFiles | None = None
     origin: str = ""
     """Of a crash's load, whose writers stamp their blocks with it: hexadecimal; empty for others."""
+    tree_inode: int = 0
+    """The st_ino that tree must have; 0: any. Other users may rename what is in their directories."""
 
 
 def job_from_line(line: str) -> Job:
@@ -85,6 +87,7 @@ def _bounds(job: Job) -> Iterator[tuple[str, float, float, float]]:
     yield "workload.threads", workload.threads, 1, MAX_THREADS
     yield "workers", job.workers, 1, workload.threads
     yield "tree_device", job.tree_device, 0, 2**64
+    yield "tree_inode", job.tree_inode, 0, 2**64
     yield "counters", job.counters, 3, 2**20
     yield "files", workload.files, 0, _MAX_FILES
     yield "block_size_bytes", workload.block_size_bytes, 1, MAX_BLOCK_BYTES

@@ -34,6 +34,8 @@ class ProgramJob(Wire, frozen=True):
     argvs: tuple[tuple[str, ...], ...]
     out: int
     err: int
+    inode: int = 0
+    """The st_ino that the directory must have; 0: any. Other users may rename what is in their directories."""
 
 
 class ProgramReport(Wire, frozen=True, omit_defaults=True):
@@ -64,6 +66,8 @@ def _run_job(job: ProgramJob) -> None:
     directory_fd = os.open(job.directory, DIRECTORY_FLAGS)
     if os.fstat(directory_fd).st_dev != job.device:
         raise OSError(f"{job.directory} is not on the filesystem that was mounted for it")
+    if job.inode and os.fstat(directory_fd).st_ino != job.inode:
+        raise OSError(f"{job.directory} is not the directory that was made for it")
     os.fchdir(directory_fd)
     os.close(directory_fd)
     executor, environment = RealExecutor(), (("HOME", job.directory), ("TMPDIR", "/tmp"))  # noqa: S108 (the cage's own)

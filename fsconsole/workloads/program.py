@@ -65,6 +65,7 @@ def prepare_program(  # noqa: PLR0913 (each is a fact of its own)
     *,
     tree: str,
     device: int,
+    inode: int = 0,
     directory: str,
     hidden: Sequence[str],
     source: SourceFiles | None = None,
@@ -72,8 +73,8 @@ def prepare_program(  # noqa: PLR0913 (each is a fact of its own)
 ) -> ProgramLoad:
     """Start the launcher, confined to tree, and send it its job.
 
-    directory is the name of the load's own directory below tree, which is there already; device is its st_dev.
-    roots are the paths that a subset of its sources is made of. Raises ToolMissing.
+    directory is the name of the load's own directory below tree, which is there already; device is its st_dev, inode
+    its st_ino (0: any). roots are the paths that a subset of its sources is made of. Raises ToolMissing.
     """
     program = program_of(workload)
     if program is None:
@@ -101,7 +102,7 @@ def prepare_program(  # noqa: PLR0913 (each is a fact of its own)
         raise
     # wait_ready() reports a launcher that has exited.
     with suppress(BrokenPipeError):
-        running.send(encode(ProgramJob(path, device, argvs, *outputs)))
+        running.send(encode(ProgramJob(path, device, argvs, outputs[0], outputs[1], inode)))
     return ProgramLoad(running, workload, program, directory, _shown(argvs[0]), outputs)
 
 

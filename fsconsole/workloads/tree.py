@@ -10,6 +10,7 @@ from itertools import accumulate, islice
 
 from fsconsole.model.wire import Wire
 from fsconsole.model.workload import Directories, Layout
+from fsconsole.system.files import mount_id
 
 DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MAX_NAME_CHARACTERS = 60
@@ -63,10 +64,11 @@ class RemovalStopped(Exception):
     """The removal was stopped on request."""
 
 
-def remove_tree(name: str, parent_fd: int, device: int, stop: Callable[[], bool]) -> None:
+def remove_tree(name: str, parent_fd: int, device: int, stop: Callable[[], bool], mount: int | None = None) -> None:
     """Remove a directory and all below it. Raises OSError, RemovalStopped.
 
-    Symbolic links are not followed, and other filesystems than device not touched; stop is asked before each directory.
+    Symbolic links are not followed, and other filesystems than device not touched, nor other mounts than the one of that
+    id, if it is given; stop is asked before each directory.
     """
     if stop():
         raise RemovalStopped
@@ -74,6 +76,8 @@ def remove_tree(name: str, parent_fd: int, device: int, stop: Callable[[], bool]
     try:
         if os.fstat(fd).st_dev != device:
             raise OSError(f"{name} is on another filesystem")
+        if mount is not None and mount_id(fd) != mount:
+            raise OSError(f"something is mounted at {name}")
         directories, unlink = [], os.unlink
         with os.scandir(fd) as entries:
             while batch := list(islice(entries, _BATCH)):
@@ -85,7 +89,7 @@ def remove_tree(name: str, parent_fd: int, device: int, stop: Callable[[], bool]
                 for file in files:
                     unlink(file.name, dir_fd=fd)
         for inner in directories:
-            remove_tree(inner, fd, device, stop)
+            remove_tree(inner, fd, device, stop, mount)
     finally:
         os.close(fd)
     os.rmdir(name, dir_fd=parent_fd)

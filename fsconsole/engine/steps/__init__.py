@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fsconsole.engine.steps import arrays, crash, equalise, life, load, pilot, raw, settings, sources
+from fsconsole.engine.steps import arrays, crash, directory, equalise, life, load, pilot, raw, settings, sources
 from fsconsole.engine.work import Handler
 from fsconsole.model.plan import StepKind
 
@@ -40,3 +40,16 @@ HANDLERS: dict[StepKind, Handler] = {
     StepKind.ARRAY_STOP: life.release,
     StepKind.RELEASE: life.release,
 }
+
+DIRECTORY_HANDLERS: dict[StepKind, Handler] = {
+    StepKind.GATE: directory.make,
+    StepKind.QUIESCE: load.quiesce,
+    StepKind.COLD: directory.cool,
+    StepKind.PILOT: pilot.pilot,
+    StepKind.WORKLOAD: load.load,
+    StepKind.DRAIN: load.drain,
+    StepKind.EXTENTS: directory.survey,
+    StepKind.DELETE: directory.delete,
+    StepKind.RELEASE: life.release,
+}
+"""Of cells in a directory: nothing in here formats, mounts, or opens a device."""

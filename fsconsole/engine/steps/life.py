@@ -149,7 +149,9 @@ def release(work: CellWork, _step: Step) -> StepResult:
 
 
 def open_mount(work: CellWork) -> int:
-    """Return a descriptor of the mounted root, checked by st_dev to be the cell's and not the host's."""
+    """Return a descriptor of the mounted root, checked by st_dev to be the cell's and not the host's; of a directory the own one."""
+    if work.own is not None:
+        return os.dup(work.own.fd)
     descriptor = os.open(work.mount_point, DIRECTORY_FLAGS)
     if work.mounted_device is None or os.fstat(descriptor).st_dev != work.mounted_device:
         os.close(descriptor)

@@ -9,8 +9,8 @@ from contextlib import ExitStack
 
 from msgspec.structs import asdict
 
-from fsconsole.engine import disturbances, warnings_load, writeback
-from fsconsole.engine.steps import settings, sources
+from fsconsole.engine import disturbances, warnings_directory, warnings_load, writeback
+from fsconsole.engine.steps import directory, settings, sources
 from fsconsole.engine.steps.life import TREE_NAME, open_mount
 from fsconsole.engine.work import CellWork, ClockAndCpu, Interrupted, LoadWindow, StepFailed, StepResult
 from fsconsole.errors.runs import GeneratorFailed
@@ -19,7 +19,6 @@ from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Step
 from fsconsole.model.workload import Workload
-from fsconsole.plan.steps import TREE
 from fsconsole.system.block import syncfs
 from fsconsole.system.processes import is_running
 from fsconsole.telemetry.machine import cpu_snapshot, read_writeback
@@ -73,6 +72,8 @@ def failure_in_words(workload: Workload, result: protocol.LoadResult) -> str:
 QUIET_BYTES = 8 * 1024 * 1024
 """Dirty + Writeback below this counts as zero: an idle machine has as much."""
 _QUIET_LIMIT_S = 60.0
+_LIVE_LIMIT_S = 10.0
+"""On a machine that is live others may never cease to write."""
 _POLL_S = 0.05
 
 
@@ -80,8 +81,12 @@ def quiesce(work: CellWork, _step: Step) -> StepResult:
     """Wait until earlier dirty pages are written, so that the load pays only for its own."""
     if work.cell.variant.is_lazy:
         await_lazy_init(work)
-    os.sync()
-    deadline = time.monotonic() + _QUIET_LIMIT_S
+    if work.own is None:
+        os.sync()
+    else:
+        # Another filesystem may wait for its server for ever.
+        syncfs(work.own.fd)
+    deadline = time.monotonic() + (_QUIET_LIMIT_S if work.own is None else _LIVE_LIMIT_S)
     while True:
         pages = read_writeback()
         dirty_bytes = pages.dirty_bytes + pages.writeback_bytes
@@ -154,8 +159,11 @@ def load(work: CellWork, step: Step) -> StepResult:
         raise Interrupted
     if result.is_failure:
         raise StepFailed("; ".join(filter(None, (failure_in_words(workload, result), settings.memory_in_words(work)))))
+    if work.short_of_space:
+        raise StepFailed(work.short_of_space)
     warnings_load.about_load(work, workload, result)
     warnings_load.about_cache(work, workload, window)
+    warnings_directory.about_cold(work, workload, window)
     if not workload.changes:
         warnings_load.about_duration(work, workload.name, result.elapsed_s, workload.sizing)
     outcome = Outcome.STOPPED if result.stopped else Outcome.DONE
@@ -167,19 +175,24 @@ def load(work: CellWork, step: Step) -> StepResult:
 def _prepared(work: CellWork, workload: Workload, device: int, source: SourceFiles | None) -> Load:
     """Start the generator of a load up to its barrier. Raises ToolMissing, GeneratorFailed."""
     hidden = sources.hidden_from_loads(work)
-    if workload.is_built_in:
-        return prepare_load(workload, tree=TREE, tree_device=device, hidden=hidden, source=source)
     with ExitStack() as opened:
         root = open_mount(work)
         opened.callback(os.close, root)
         tree = os.open(TREE_NAME, DIRECTORY_FLAGS, dir_fd=root)
         opened.callback(os.close, tree)
-        directory = make_unused(directory_name(workload.name), tree)
+        if workload.is_built_in:
+            inode = os.fstat(tree).st_ino
+            return prepare_load(
+                workload, tree=work.tree, tree_device=device, tree_inode=inode, hidden=hidden, source=source
+            )
+        name = make_unused(directory_name(workload.name), tree)
+        inode = os.stat(name, dir_fd=tree, follow_symlinks=False).st_ino
     return prepare_program(
         workload,
-        tree=TREE,
+        tree=work.tree,
         device=device,
-        directory=directory,
+        inode=inode,
+        directory=name,
         hidden=hidden,
         source=source,
         roots=sources.roots_of(work, workload),
@@ -187,7 +200,7 @@ def _prepared(work: CellWork, workload: Workload, device: int, source: SourceFil
 
 
 def drain(work: CellWork, _step: Step) -> StepResult:
-    """Write everything to the device: syncfs, then the one flush that every variant owes."""
+    """Write everything to the device: syncfs, then the one flush that every variant owes; own files alone in a directory."""
     window = work.window
     if window is None:
         raise StepFailed("there was no load to drain")
@@ -196,11 +209,14 @@ def drain(work: CellWork, _step: Step) -> StepResult:
         root = open_mount(work)
         # Opening a pulled disk fails; the descriptor of its mount must be closed all the same.
         opened.callback(os.close, root)
-        device = os.open(work.cell.target, os.O_RDONLY | os.O_CLOEXEC)
-        opened.callback(os.close, device)
         try:
-            syncfs(root)
-            os.fsync(device)  # flushes the device's own cache, too (man 2 fsync)
+            if work.own is not None:
+                directory.write_out(work)
+            else:
+                device = os.open(work.cell.target, os.O_RDONLY | os.O_CLOEXEC)
+                opened.callback(os.close, device)
+                syncfs(root)
+                os.fsync(device)  # flushes the device's own cache, too (man 2 fsync)
         except OSError as error:
             raise StepFailed(f"not all that was written reached the device: {error.strerror}") from error
         end = clock_and_cpu()
@@ -247,7 +263,8 @@ def _drive(work: CellWork, handle: Load, watch: WritebackWatch | None) -> LoadWi
         dirty_bytes = read_writeback().pending_bytes
         if watch is not None:
             watch.start()
-        processes, traffic = read_processes(), TrafficWindow(os.path.basename(os.path.realpath(work.cell.target)))
+        processes, traffic = read_processes(), TrafficWindow(work.device_name)
+        served = directory.ServerReads(work)
         begin = clock_and_cpu()
         handle.go()
     except GeneratorFailed:
@@ -255,14 +272,14 @@ def _drive(work: CellWork, handle: Load, watch: WritebackWatch | None) -> LoadWi
         work.keep(work.step_number, handle.end())
         raise
     while not handle.finished(_POLL_S):
-        if work.run.requests.interrupting:
+        if work.run.requests.interrupting or directory.is_short_of_space(work):
             handle.stop()
     result = handle.wait()
     end = clock_and_cpu()
     # What a load that syncs leaves is others'.
     dirty_bytes += QUIET_BYTES if handle.workload.syncs else 0
     dirty_bytes = max(0, read_writeback().pending_bytes - dirty_bytes)
-    read_bytes = traffic.bytes_read_so_far()
+    read_bytes = served.so_far(traffic.bytes_read_so_far())
     peak = Measurement(Metric.PEAK_DIRTY, work.run.sampler.peak_dirty_bytes())
     # Stalls are those of writers.
     stalls = work.run.sampler.stall_measurements() if result.written_bytes else ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from fsconsole.engine.steps import load
+from fsconsole.engine.steps import directory, load
 from fsconsole.engine.steps.life import TREE_NAME, open_mount
 from fsconsole.engine.work import CellWork, StepFailed, StepResult
 from fsconsole.model.events import Outcome
@@ -67,5 +67,7 @@ def _remove(work: CellWork, number: int) -> None:
 
 
 def _room(work: CellWork) -> Room:
+    if work.own is not None:
+        return directory.room_of(work.own)
     found = os.statvfs(work.mount_point)
     return Room(found.f_bavail * found.f_frsize, found.f_favail)

@@ -111,7 +111,7 @@ def test_engines_beside_throttled_cpus_and_hot_drives_are_told_at_the_cell_s_end
         monkeypatch.setattr(disturbances, "read_throttles", lambda: counts)
         monkeypatch.setattr(disturbances, "too_hot", lambda _: hot)
         work = SimpleNamespace(
-            run=SimpleNamespace(beside=SimpleNamespace(seen=beside)), heat={}, told=[], cell=SimpleNamespace(devices=())
+            run=SimpleNamespace(beside=SimpleNamespace(seen=beside)), heat={}, told=[], device_names=()
         )
         work.warn = lambda kind, reason, _: work.told.append((kind, reason))
         disturbances.about_end(cast("CellWork", work), {"cpu0": 5, "cpu1": 5})

@@ -157,7 +157,7 @@ def handled(monkeypatch: pytest.MonkeyPatch, *, hangs: bool, verb: events.Verb |
 
     monkeypatch.setitem(runner.HANDLERS, StepKind.CHECK, check)
     run = SimpleNamespace(detector=detector, requests=requests)
-    return runner._handled(cast("CellWork", SimpleNamespace(run=run)), KILLED_CHECK)
+    return runner._handled(cast("CellWork", SimpleNamespace(run=run, cell=build.cell(0))), KILLED_CHECK)
 
 
 def test_a_check_that_was_killed_for_a_hang_has_failed_unless_it_was_stopped(
@@ -207,7 +207,7 @@ def waited_s(dirty_bytes: int, monkeypatch: pytest.MonkeyPatch) -> tuple[float, 
     writeback = SimpleNamespace(dirty_bytes=dirty_bytes - MIB, writeback_bytes=MIB)
     monkeypatch.setattr(load, "read_writeback", lambda: writeback)
     run = SimpleNamespace(requests=SimpleNamespace(interrupting=False))
-    work = SimpleNamespace(run=run, cell=build.cell(0), warn=lambda kind, *_: warned.append(kind))
+    work = SimpleNamespace(run=run, cell=build.cell(0), own=None, warn=lambda kind, *_: warned.append(kind))
     quiesce(cast("CellWork", work), STEP)
     return now_s[0], warned
 
@@ -487,9 +487,7 @@ def test_the_words_name_the_array_and_are_said_once(monkeypatch: pytest.MonkeyPa
     said: list[str] = []
     work = cast(
         "CellWork",
-        SimpleNamespace(
-            cell=SimpleNamespace(target="/dev/md400"), warn=lambda _kind, reason, _hint: said.append(reason)
-        ),
+        SimpleNamespace(device_name="md400", warn=lambda _kind, reason, _hint: said.append(reason)),
     )
     warnings_machine.about_end(work, frozenset())
     warnings_machine.about_end(work, frozenset({warnings_machine.degraded_words(lacking)}))  # type: ignore[arg-type]

@@ -37,6 +37,7 @@ class Work:
         self.traffic = None
         self.cell = SimpleNamespace(target="/dev/sdz", workloads=workloads, variant=build.EXT4)
         self.run = SimpleNamespace(requests=SimpleNamespace(interrupting=False))
+        self.own, self.place, self.device_name = None, None, "sdz"
 
     def warn(self, kind: WarningKind, reason: str, hint: str) -> None:
         self.told.append((kind, reason))
