@@ -1,5 +1,7 @@
 """A generator that means harm: run in the cage with a JSON line of its attempt, it prints what came of it.
 
+With an argument, which is a JSON list of attempts, it makes each in a child and prints a line for each.
+
 Each attempt either raises an OSError, which is what must happen, or does what no generator may do.
 """
 
@@ -128,6 +130,30 @@ def write_counter(fd: int) -> None:
     os.pwrite(fd, b"written inside", 0)
 
 
+def change_mode(path: str) -> None:
+    os.chmod(path, stat.S_ISUID | 0o755)
+
+
+def remove(path: str) -> None:
+    os.unlink(path)
+
+
+def become_another(number: int) -> None:
+    os.setresuid(number, number, number)
+
+
+def trace(pid: int) -> None:
+    call(LIBC.ptrace(16, pid, None, None))  # PTRACE_ATTACH
+
+
+def send_to(path: str) -> None:
+    """Send to a socket by one of a pair, which needs no socket of its own."""
+    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+        one, other = socket.socketpair(socket.AF_UNIX, kind)
+        with one, other:
+            one.sendto(b"x", path)
+
+
 def own_file(path: str) -> None:
     create(path)
     os.chown(path, 1000, 1000)
@@ -151,14 +177,24 @@ ATTEMPTS = {
     for attempt in (
         open_for_reading, open_for_writing, create, make_node, mount_over, remount_writable, unmount, connect,
         connect_abstract, make_socket, system_call, system_call_of_32_bits, fill, send_signal, send_signal_by_directory, through_any_process, unshared_user,
-        write_counter, own_file, burn_in_a_child, leave_with,
+        write_counter, own_file, change_mode, remove, become_another, trace, send_to, burn_in_a_child, leave_with,
     )
 }  # fmt: skip
 
 
 def main() -> None:
+    if len(sys.argv) > 1:
+        for words in json.loads(sys.argv[1]):
+            if os.fork() == 0:
+                attempt(*words)
+                os._exit(0)
+            os.wait()
+        return
     print("inside", flush=True)
-    name, *arguments = json.loads(sys.stdin.readline())
+    attempt(*json.loads(sys.stdin.readline()))
+
+
+def attempt(name: str, *arguments: str | int) -> None:
     try:
         ATTEMPTS[name](*arguments)
     except OSError as error:

@@ -126,6 +126,8 @@ def test_every_figure_of_a_cell_is_there_and_makes_sense(whole, filesystem):
         Metric.RECOVER, Metric.RECOVER_FSCK, Metric.LOST_SYNCED, Metric.SYNCED, Metric.UNSYNCED, Metric.UNSYNCED_WHOLE,
         Metric.UNSYNCED_PART,
     }  # fmt: skip
+    # Of commands and copies.
+    left_out |= {Metric.MADE, Metric.FILES_MADE, Metric.SOURCE_FILES, Metric.SOURCE_BYTES}
     left_out |= {*OF_MIXES, Metric.FSYNC_COUNT, Metric.FSYNC_MEAN, Metric.FSYNC_P50, Metric.FSYNC_P99, Metric.FSYNC_MAX}
     absent |= set() if filesystem == "xfs" else {Metric.GROUPS_PER_FILE}
     assert set(value) - left_out == set(Metric) - absent - of_reads - of_raw_rows - left_out

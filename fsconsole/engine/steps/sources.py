@@ -16,6 +16,7 @@ from fsconsole.model.plan import Step, StepKind
 from fsconsole.model.state import RunState
 from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.plan.sources import sources_objection
+from fsconsole.plan.steps import TREE
 from fsconsole.telemetry.machine import available_bytes
 from fsconsole.text import printable
 from fsconsole.units import format_bytes
@@ -149,7 +150,10 @@ def _count(work: CellWork, directory: str) -> Counts:
         fd = open_mount(work)
         opened.callback(os.close, fd)
         for name in (TREE_NAME, directory):
-            fd = os.open(name, DIRECTORY_FLAGS, dir_fd=fd)
+            try:
+                fd = os.open(name, DIRECTORY_FLAGS, dir_fd=fd)
+            except OSError as error:
+                raise StepFailed(f"{TREE}/{directory}: its directory is gone ({error.strerror})") from error
             opened.callback(os.close, fd)
         try:
             return manifest.count(fd, stop=lambda: work.run.requests.interrupting)

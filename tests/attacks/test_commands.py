@@ -1,0 +1,183 @@
+"""Commands that mean harm, as loads of whole runs: what they reach, leave running, fill, print, and how they are ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+
+from fsconsole.devices import scratch
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import read_state
+from fsconsole.model.plan import StepKind
+from fsconsole.model.state import CellStatus
+from fsconsole.text import MIB
+from tests.conftest import wait_until
+from tests.loop.commands import each
+from tests.loop.runs import (
+    assert_nothing_left,
+    carry_out,
+    fsconsole,
+    is_in,
+    new_folder,
+    processes_with,
+    succeed,
+    wait_for,
+    written,
+)
+from tests.loop.test_confinement import NEVER, OUTSIDE, OWN_PID, Cage, listening, outside
+
+CAGED = pathlib.Path(__file__).parent.parent / "loop" / "caged.py"
+TREE = "/run/fsconsole/mnt/tree"
+HEAD = """
+schema = 1
+order = "as-listed"
+equalise = "none"
+variant = [{ type = "ext4" }]
+after = { check = false, extents = false }
+"""
+MARK = f"fsconsole-test-left-{OWN_PID}"
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    made = scratch.create(32 * MIB, str(tmp_path_factory.mktemp("scratch")))
+    yield made.device
+    scratch.remove(made)
+
+
+def a_command(*argv: str, name: str = "harm", sources: tuple[str, ...] = ()) -> str:
+    more = f"sources = {json.dumps(sources)}\n" if sources else ""
+    return f'[[workload]]\nname = "{name}"\nkind = "command"\nargv = {json.dumps(argv)}\n{more}'
+
+
+def outputs(folder: RunFolder) -> list[bytes]:
+    return [path.read_bytes() for path in sorted(pathlib.Path(folder.raw).iterdir())]
+
+
+@pytest.fixture
+def bait(tmp_path: pathlib.Path) -> pathlib.Path:
+    """A source with a file, and a socket in which somebody listens."""
+    place = tmp_path / "bait"
+    place.mkdir()
+    (place / "file").write_bytes(b"dear")
+    shutil.copy(CAGED, place)
+    return place
+
+
+def harm(bait: pathlib.Path, tmp_path: pathlib.Path, loop: str) -> dict[str, tuple[list[object], set[str]]]:
+    """Return attempts, with the errors that each may meet."""
+    (tmp_path / "cage").mkdir()
+    cage = Cage(tmp_path / "cage")
+    # Of another tree: what lies in that one, and a neighbour in the cage's own /tmp.
+    others = ("a node that lies there", "a file beside the tree", "a file through a link out of the tree")
+    found = {name: ([*words], errors) for name, (words, errors) in outside(cage, loop).items() if name not in others}
+    moved = {
+        name: ([TREE + str(word).removeprefix(str(cage.tree)) if str(word).startswith(str(cage.tree)) else word for word in words], errors)
+        for name, (words, errors) in found.items()
+    }  # fmt: skip
+    read_only, file = {"EROFS"}, str(bait / "file")
+    own = {
+        "a new file in a source": (["create", f"{bait}/{NEVER}"], read_only),
+        "a source": (["open_for_writing", file], read_only),
+        "the mode of a source": (["change_mode", file], read_only),
+        "a source's owner": (["own_file", file], read_only),
+        "the removal of a source": (["remove", file], read_only),
+        "a source, mounted anew": (["remount_writable", str(bait)], {"EPERM", "EINVAL"}),
+        "a socket in a source": (["connect", f"{bait}/socket"], {"EAFNOSUPPORT"}),
+        "a socket in a source, by a pair": (["send_to", f"{bait}/socket"], {"EAFNOSUPPORT", "EISCONN"}),
+        "a socket of its own": (["make_socket", 1], {"EAFNOSUPPORT"}),
+        "another user": (["become_another", 1000], {"EPERM"}),
+        "who started the engine": (["trace", OWN_PID], {"ESRCH", "EPERM"}),
+        "more of /tmp than is its own": (["fill", "/tmp", 32 * MIB], {"ENOSPC"}),
+        "more of /dev/shm": (["fill", "/dev/shm", 32 * MIB], {"ENOSPC"}),
+        "a node in its own directory": (["make_node", "node", os.stat(loop).st_rdev], {"EPERM"}),
+        "fsconsole's own files": (["open_for_reading", "/var/lib/fsconsole/seal.key"], {"ENOENT"}),
+        "beside the tree": (["create", f"{TREE}-beside"], {"EROFS"}),
+        "its own directory": (["own_file", "file"], {"succeeded"}),
+    }
+    return {**moved, **own}  # type: ignore[dict-item]
+
+
+def test_a_command_reaches_nothing_but_its_tree_and_reads_nothing_but_its_sources(
+    target: str, bait: pathlib.Path, tmp_path: pathlib.Path, device: str
+) -> None:
+    tried = harm(bait, tmp_path, device)
+    argv = (sys.executable, "-I", str(bait / CAGED.name), json.dumps([words for words, _ in tried.values()]))
+    try:
+        with listening(str(bait / "socket")):
+            done, folder = carry_out(HEAD + "repeats = 1\n" + a_command(*argv, sources=(str(bait),)), target, tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+        lines = next(out for out in outputs(folder) if b"succeeded" in out).decode().split()
+        assert len(lines) == len(tried)
+
+        def refused(line: str, errors: set[str]) -> None:
+            assert line in errors
+
+        each({name: (line, errors) for line, (name, (_, errors)) in zip(lines, tried.items(), strict=True)}, refused)
+        assert (bait / "file").read_bytes() == b"dear"
+        assert sorted(path.name for path in bait.iterdir()) == ["caged.py", "file", "socket"]
+        assert not [place for place in (*OUTSIDE, "/etc") if pathlib.Path(place, NEVER).exists()]
+    finally:
+        for place in (*OUTSIDE, "/etc"):
+            with suppress(OSError):
+                pathlib.Path(place, NEVER).unlink()
+
+
+def test_nothing_that_a_command_leaves_running_outlives_its_clock_and_gigabytes_of_output_are_cut(
+    target: str, tmp_path: pathlib.Path
+) -> None:
+    # Sessions of their own, deaf to signals, with a file of the tree open: an unmount would find it busy.
+    left = f"(trap '' HUP TERM; exec setsid sh -c ': {MARK}; while :; do date >&9; done') 9> open-file & "
+    bomb = left * 5 + "sleep 0.2"
+    loads = (
+        a_command("sh", "-c", bomb, name="daemons"),
+        a_command("sh", "-c", "head -c 100000000 /dev/zero; head -c 100000000 /dev/zero >&2", name="noise"),
+    )
+    done, folder = carry_out(HEAD + "repeats = 1\n" + "".join(loads), target, tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert processes_with(MARK) == []
+    (cell,) = read_state(folder).cells
+    assert cell.status is CellStatus.DONE
+    sizes = [len(out) for out in outputs(folder)]
+    assert 32 * MIB <= max(sizes) < 33 * MIB
+
+
+def test_a_command_that_fills_the_filesystem_or_deletes_the_tree_costs_its_own_cell_alone(
+    target: str, tmp_path: pathlib.Path
+) -> None:
+    fill = "test -e ../full && exit 3; cat /dev/zero > full; echo as full as can be >&2; exit 7"
+    gone = f"rm -rf {TREE}/*; exit 0"
+    loads = (a_command("sh", "-c", fill, name="fill"),)
+    done, folder = carry_out(HEAD + "repeats = 2\n" + "".join(loads), target, tmp_path)
+    assert done.returncode != 0
+    cells = read_state(folder).cells
+    assert [cell.status for cell in cells] == [CellStatus.FAILED] * 2
+    assert all("exit code 7" in cell.reason and "as full as can be" in cell.reason for cell in cells)
+    shutil.rmtree(tmp_path / "runs")
+    done, folder = carry_out(HEAD + "repeats = 1\n" + a_command("sh", "-c", gone), target, tmp_path)
+    (cell,) = read_state(folder).cells
+    assert cell.status is CellStatus.FAILED
+    assert "its directory is gone" in cell.reason
+
+
+def test_a_command_that_never_ends_is_ended_by_skip(target: str, tmp_path: pathlib.Path) -> None:
+    runs = str(tmp_path / "runs")
+    plan = HEAD + "repeats = 2\n" + a_command("sh", "-c", f"trap '' TERM; : {MARK}; sleep 1000")
+    started = fsconsole("run", written(tmp_path, plan), "--device", target, "--runs", runs, "--detach")
+    assert started.returncode == 0, shlex.join(started.args) + started.stderr
+    folder = new_folder(runs)
+    for cell, verb in ((0, "--skip"), (1, "--now")):
+        wait_for(folder, is_in(cell, StepKind.WORKLOAD))
+        wait_until(lambda: bool(processes_with(MARK)), "the command runs")
+        succeed("stop", verb, "--runs", runs)
+        wait_until(lambda: processes_with(MARK) == [], "the command is gone", 10)
+    assert_nothing_left(target, folder)
+    assert [cell.status for cell in read_state(folder).cells] == [CellStatus.SKIPPED, CellStatus.STOPPED]
