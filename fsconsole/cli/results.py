@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Iterable
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +15,7 @@ from fsconsole.cli.curves import Axis, OfVariant, Svg, WithCurves, check_curves,
 from fsconsole.errors import Misused
 from fsconsole.journal.folder import LATEST
 from fsconsole.model import DEFAULT_RUNS_DIR
-from fsconsole.model.metrics import Metric
+from fsconsole.model.metrics import BDI_FIELDS, BONNIE_RATES, OF_BONNIE, OF_MIXES, OF_WRITEBACK, PILOTS, Metric
 from fsconsole.model.verdicts import MOST_PAIRED
 from fsconsole.text import printable
 
@@ -26,12 +27,23 @@ if TYPE_CHECKING:
 
 
 _WIDEST = 200
-_COLUMNS = ", ".join(
+_PEAKS = frozenset(peak for _, peak, _ in BDI_FIELDS)
+_OF_FAMILIES = frozenset({*OF_MIXES, *PILOTS, *OF_BONNIE, *OF_WRITEBACK})
+
+
+def _names(metrics: Iterable[Metric]) -> str:
     # A name with a comma could not be given to --columns.
-    definition.value if "," in definition.column else definition.column
-    for definition in Metric
+    return ", ".join(metric.value if "," in metric.column else metric.column for metric in metrics)
+
+
+EPILOG = (
+    f"Columns: {_names(metric for metric in Metric if metric not in _OF_FAMILIES)}. Of a mix, for each operation (create, "
+    "write, append, read, random-read, random-write, stat, delete): read ops/s, read mean, read calls, read p50, read p99, read "
+    f"max. Of a raw row: {_names(PILOTS)}. Of bonnie++: write, read, "
+    f"{_names(BONNIE_RATES[test] for test in BONNIE_RATES if BONNIE_RATES[test] in OF_BONNIE)}, each also with CPU and latency "
+    f"(rewrite CPU). Of a load with trace = true: {_names(metric for metric in OF_WRITEBACK if metric not in _PEAKS)}; BDI fields "
+    "also with peak (b_dirty peak)."
 )
-EPILOG = f"Columns: {_COLUMNS}."
 """Below the help of the command."""
 
 
