@@ -349,6 +349,10 @@ OF_WRITEBACK = (
     *(metric for typical, peak, _ in BDI_FIELDS for metric in (typical, peak)),
 )  # fmt: skip
 """Figures of loads with `trace = true`."""
+OF_TRACED_WRITES = frozenset(OF_WRITEBACK) - {
+    Metric.QUEUE_DEPTH, Metric.QUEUE_DEPTH_MAX, Metric.READ_BEYOND, Metric.META_READS, Metric.META_READ, Metric.TRACE_LOST,
+}  # fmt: skip
+"""Those that loads without writes have not."""
 
 
 def column_named(name: str) -> Metric:

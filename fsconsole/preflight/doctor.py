@@ -75,13 +75,7 @@ def diagnose(machine: MachineFacts) -> tuple[Finding, ...]:
         *_filesystems(machine.filesystems),
         _arrays(machine.array_tool, machine.array_levels),
         _generators(machine.generators),
-        _optional(
-            "debugfs",
-            is_there=machine.has_debugfs,
-            found="in the kernel; the engine mounts it where it isn't",
-            lacks="not in this kernel",
-            remedy="The gauges of each filesystem's own writeback are absent; all others work.",
-        ),
+        *_gauged(machine),
         _optional(
             "udevd",
             is_there=machine.udev_runs,
@@ -150,6 +144,33 @@ def _filesystems(filesystems: tuple[FilesystemSupport, ...]) -> Iterator[Finding
         else:
             found = f"{_versioned(filesystem.tools[0])}; driver {driver}"
             yield Finding(name, Status.OK, found, essential=none_works)
+
+
+def _gauged(machine: MachineFacts) -> tuple[Finding, ...]:
+    """Return what gauges, traced loads and memory limits need of the kernel."""
+    return (
+        _optional(
+            "debugfs",
+            is_there=machine.has_debugfs,
+            found="in the kernel; the engine mounts it where it isn't",
+            lacks="not in this kernel",
+            remedy="The gauges of each filesystem's own writeback are absent; all others work.",
+        ),
+        _optional(
+            "tracefs",
+            is_there=machine.has_tracefs,
+            found="in the kernel; the engine mounts it where it isn't",
+            lacks="not in this kernel",
+            remedy="Loads with trace = true have no write seeks and no nr_pages; all others are the same.",
+        ),
+        _optional(
+            "memory cgroups",
+            is_there=machine.has_memory_cgroups,
+            found="the memory controller is there for new groups",
+            lacks="no memory controller in /sys/fs/cgroup",
+            remedy="Plans can't set memory; `echo +memory > /sys/fs/cgroup/cgroup.subtree_control` enables it on version 2.",
+        ),
+    )
 
 
 def _arrays(tool: Tool, levels: tuple[str, ...]) -> Finding:

@@ -13,6 +13,7 @@ from enum import Enum
 
 from fsconsole.catalog.filesystem import Catalog, Filesystem, is_after, is_before
 from fsconsole.devices.md import MDSTAT_PATH, held_arrays
+from fsconsole.devices.memory_group import limit_file
 from fsconsole.errors.runs import KernelLacks, ToolFailed, ToolMissing
 from fsconsole.errors.targets import DeviceRefused
 from fsconsole.model.answers import LevelAnswer
@@ -171,6 +172,8 @@ class MachineFacts:
     """True if the hypervisor takes free memory back (free page reporting)."""
     counts_reported: bool = False
     """True if the kernel counts the reported memory."""
+    has_tracefs: bool = False
+    has_memory_cgroups: bool = False
 
 
 def registered_filesystems() -> frozenset[str]:
@@ -250,6 +253,8 @@ def examine(executor: Executor, catalog: Catalog, runs_dir: str) -> MachineFacts
             confinement=_as_root(_try_confinement, executor),
             loop=_as_root(lambda _: try_loop(), executor),
             has_debugfs="debugfs" in registered_filesystems(),
+            has_tracefs="tracefs" in registered_filesystems(),
+            has_memory_cgroups=bool(limit_file("disk")),
             udev_runs=os.path.exists(_UDEV_CONTROL),
             kernel_log_readable=kernel_log.readable,
             runs=_runs_disk(os.path.abspath(runs_dir)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fsconsole.model.figures import Publication
-from fsconsole.model.metrics import PILOTS, Metric
+from fsconsole.model.metrics import OF_TRACED_WRITES, PILOTS, Metric
 from fsconsole.model.workload import BUILT_IN, Workload, WorkloadKind
 from fsconsole.results.grid import GridRow
 
@@ -67,6 +67,8 @@ def belongs(metric: Metric, load: Workload | None, loads: Sequence[Workload] = (
         return is_raw and metric in _OF_RAW
     if load is None or metric in OF_LIFE:
         return load is None and metric in OF_LIFE
+    if metric in OF_TRACED_WRITES and not load.changes:
+        return False
     # Files are counted for the load that makes them; where none does, for all.
     return metric not in _OF_FILES or _makes(load) or not any(map(_makes, loads))
 

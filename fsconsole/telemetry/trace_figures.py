@@ -110,14 +110,13 @@ class TraceFigures:
     def measurements(self, *, wrote: bool) -> tuple[Measurement, ...]:
         """Return the figures of a load; wrote tells a load of writes from one of reads."""
         figures = [Measurement(Metric.META_READS, self.meta_reads), Measurement(Metric.META_READ, self.meta_read_bytes)]
-        if pairs := self.seeks.total():
-            in_order = self.seeks[0] / pairs
-            figures += [
-                Measurement(Metric.WRITE_SEEK, self.seek_bytes / pairs),
-                Measurement(Metric.WRITES_IN_ORDER, 100 * in_order),
-            ]
         if not wrote:
             return tuple(figures)
+        if pairs := self.seeks.total():
+            figures += [
+                Measurement(Metric.WRITE_SEEK, self.seek_bytes / pairs),
+                Measurement(Metric.WRITES_IN_ORDER, 100 * self.seeks[0] / pairs),
+            ]
         every = [pages for starts in self.starts.values() for pages in starts]
         figures.append(Measurement(Metric.WRITEBACK_STARTS, len(every)))
         for reason, _ in REASONS:

@@ -1,0 +1,53 @@
+"""The study of 2012 to its end: its plan with smaller files and fewer threads, on a device that xfs takes."""
+
+from __future__ import annotations
+
+import pathlib
+
+from fsconsole.devices import scratch
+from fsconsole.journal.past import read_state
+from fsconsole.journal.store import list_runs
+from fsconsole.model.metrics import Metric
+from fsconsole.model.state import CellStatus
+from fsconsole.plan.read import configs_folder
+from fsconsole.results.grid import build_grid
+from fsconsole.text import MIB
+from tests.loop.runs import assert_nothing_left, fsconsole, succeed, written
+
+
+def test_the_study_of_2012_runs_to_its_end_with_its_figures_beside_the_published_ones(tmp_path: pathlib.Path) -> None:
+    made = scratch.create(320 * MIB, str(tmp_path / "scratch"))
+    text = (configs_folder() / "chinner-2012-writeback.toml").read_text()
+    changes = {"repeats = 3": "repeats = 1", "[48, 192]": "[4, 8]", '"1GiB"': '"4MiB"', "check = true": "check = false"}
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    try:
+        done = fsconsole(
+            "run", written(tmp_path, text), "--device", made.device, "--runs", str(tmp_path / "runs"), "--json"
+        )
+        assert done.returncode == 0, done.stderr
+        (folder,) = list_runs(str(tmp_path / "runs"))
+        assert_nothing_left(made.device, folder)
+        state = read_state(folder)
+        assert {cell.status for cell in state.cells} == {CellStatus.DONE}
+        grid = build_grid(state)
+        labels = {row.key.variant.label for row in grid.rows}
+        assert {"ext4, no journal (unfit for use)", "ext4", "xfs"} <= labels
+        wanted = {
+            Metric.BDI_WRITEBACK,
+            Metric.BDI_B_IO,
+            Metric.WRITE_SEEK,
+            Metric.QUEUE_DEPTH,
+            Metric.WRITEBACK_STARTS,
+            Metric.READ_BEYOND,
+        }
+        found: dict[str, set[Metric]] = {}
+        for row in grid.rows:
+            found.setdefault(row.key.variant.label, set()).update(metric for metric, _ in row.figures)
+        assert all(wanted <= metrics for label, metrics in found.items() if label in labels - {"raw"})
+        shown = succeed("results", folder.name, "--runs", str(tmp_path / "runs"), "--with", "chinner-2012")
+        assert "BdiWriteback" in shown
+        assert "b_io" in shown
+    finally:
+        scratch.remove(made)
