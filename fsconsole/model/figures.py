@@ -55,11 +55,14 @@ class PublishedRow(Wire, frozen=True):
     """The load of the study's plan that it is of, by name; empty: of any that has such figures."""
     ratios: tuple[PublishedRatio, ...] = ()
     """Beside a scaled run, in place of figures."""
+    base: tuple[Measurement, ...] = ()
+    """Figures of the row that the study compares this one with, where that isn't one of its own table."""
+    base_name: str = ""
 
     @property
     def name(self) -> str:
-        """Its words with the load's name."""
-        return ", ".join(filter(None, (self.as_printed, self.load)))
+        """Its words, after the load's name."""
+        return ", ".join(filter(None, (self.load, self.as_printed)))
 
     def ratio(self, metric: Metric) -> float | None:
         """Return its ratio of a metric; None where a figure stands, or nothing."""

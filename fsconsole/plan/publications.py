@@ -25,6 +25,7 @@ _UNITS: Mapping[str, tuple[Unit, float]] = {
     "MiB/s": (Unit.BYTES_PER_S, MIB),
     "KiB/s": (Unit.BYTES_PER_S, KIB),
     "kB": (Unit.BYTES, KIB),
+    "kBps": (Unit.BYTES_PER_S, KIB),
     "%": (Unit.PERCENT, 1),
     "s": (Unit.SECONDS, 1),
     "1/s": (Unit.PER_SECOND, 1),
@@ -69,6 +70,17 @@ class _File(Wire, frozen=True):
     workload: str
     columns: dict[str, _Column]
     rows: tuple[_PublishedRow, ...] = msgspec.field(name="row")
+    baseline_table: str = ""
+    """The table with which others are compared row by row; empty: rows are compared within their table."""
+
+    def all_rows(self) -> tuple[PublishedRow, ...]:
+        """Return the rows, with those that they are compared with."""
+        rows = tuple(map(self.row_of, self.rows))
+        bases = {row.name: row for row in rows if self.baseline_table and row.table == self.baseline_table}
+        return tuple(
+            replace(row, base=base.figures, base_name=f"{base.name} ({base.table})") if base is not None else row
+            for row, base in ((row, bases.get(row.name)) for row in rows)
+        )
 
     def row_of(self, row: _PublishedRow) -> PublishedRow:
         """Return a row with figures of metrics in base units, others as printed."""
@@ -121,5 +133,5 @@ def read_publication(path: Path) -> Publication:
         date=file.date,
         machine=file.machine,
         workload=file.workload,
-        rows=tuple(file.row_of(row) for row in file.rows),
+        rows=file.all_rows(),
     )

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from fsconsole.model.events import WarningKind
-from fsconsole.model.figures import PublishedRow
+from fsconsole.model.figures import Publication, PublishedRow
 from fsconsole.model.metrics import Metric, Unit
 from fsconsole.model.state import RunState
 from fsconsole.model.workload import Layout, Workload
 from fsconsole.results.blocks import Block, BlockKind, BlockRow, compared_figure
 from fsconsole.results.changes import change_texts, verdict_legend, verdict_words
-from fsconsole.results.columns import GIVE_WAY
+from fsconsole.results.columns import GIVE_WAY, SPECIAL
 from fsconsole.results.content import (
     MISSING,
     ColumnScale,
@@ -353,6 +353,13 @@ def _published_rows(block: Block, grid: Grid, metrics: Sequence[Metric]) -> dict
         if is_of and any(one.value(metric) is not None or one.ratio(metric) is not None for metric in metrics):
             found.setdefault(known.get(one.as_printed, ""), []).append(one)
     return found
+
+
+def has_more(of: Publication, blocks: Sequence[Block]) -> bool:
+    """Return whether a published figure stands beside none of the blocks: of another load, or in no column of theirs."""
+    names, columns = {block.name for block in blocks}, {metric for block in blocks for metric in block.columns}
+    is_of_others = any(row.load and row.load not in names for row in of.rows)
+    return bool(of.own_columns) or is_of_others or bool(SPECIAL.intersection(of.metrics) - columns)
 
 
 def _published_texts(

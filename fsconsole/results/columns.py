@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fsconsole.model.figures import Publication
-from fsconsole.model.metrics import OF_TRACED_WRITES, PILOTS, Metric
+from fsconsole.model.metrics import OF_BONNIE, OF_TRACED_WRITES, OF_WRITEBACK, PILOTS, Metric
 from fsconsole.model.workload import BUILT_IN, Workload, WorkloadKind
 from fsconsole.results.grid import GridRow
 
@@ -22,6 +22,9 @@ _OF_FILES = frozenset({
     Metric.EXTENTS_MEAN, Metric.EXTENTS_MEDIAN, Metric.EXTENTS_MAX, Metric.EXTENT_SIZE_MEDIAN, Metric.FILES_MAPPED,
     Metric.FILES_COMPRESSED, Metric.GROUPS_PER_FILE,
 })  # fmt: skip
+
+SPECIAL = frozenset((*OF_BONNIE, *OF_WRITEBACK))
+"""Published figures of these alone make no column: a run without them has dozens of others to show."""
 
 _SYNCS = (Metric.FSYNC_MEAN, Metric.FSYNC_P50, Metric.FSYNC_P99, Metric.FSYNC_MAX)
 _CALLS = (Metric.OPS_PER_S, Metric.LATENCY_MEAN, Metric.LATENCY_P99)
@@ -95,7 +98,8 @@ def columns_of(
     present = figures_in(load, rows, is_raw=is_raw)
     if publication is not None and not is_raw:
         own = (metric for metric in (Metric.WRITE, Metric.DURABLE, Metric.READ, Metric.CPU) if metric in present)
-        wanted = (metric for metric in publication.metrics if belongs(metric, load, rows[0].key.workloads))
+        there = (metric for metric in publication.metrics if metric in present or metric not in SPECIAL)
+        wanted = (metric for metric in there if belongs(metric, load, rows[0].key.workloads))
         return tuple(dict.fromkeys((*own, *wanted)))
     if is_raw:
         return tuple(metric for metric in _OF_RAW if metric in present and metric not in PILOTS)

@@ -11,6 +11,7 @@ from fsconsole.results.block_tables import (
     block_title,
     captions,
     figures_table,
+    has_more,
     notes_of,
     options_of,
     pairs_table,
@@ -20,7 +21,6 @@ from fsconsole.results.block_tables import (
 from fsconsole.results.blocks import AS_PLANNED, GridChoice, blocks_of
 from fsconsole.results.content import UNITS_NOTE, facts, heading, publication_table, worded
 from fsconsole.results.grid import Grid
-from fsconsole.results.published import left_out
 from fsconsole.results.sentences import findings_of
 from fsconsole.results.summary import summary_of
 from fsconsole.results.table import TableValue
@@ -41,7 +41,7 @@ def render_markdown(state: RunState, grid: Grid, *, standing: str, choice: GridC
         if block.pairs:
             lines += [f"### {escaped(block.name)}: all pairs", "", *pipe_table(pairs_table(block)), ""]
     lines += [] if blocks else ["The plan has no cells.", ""]
-    if (of := grid.publication) is not None and (of.own_columns or left_out(of, [block.name for block in blocks])):
+    if (of := grid.publication) is not None and has_more(of, blocks):
         lines += [f"### {escaped(of.title)}", "", *pipe_table(publication_table(of.rows)), ""]
     lines += map(escaped, (*captions(blocks, grid, is_reversed=choice.is_reversed), *notes_of(blocks)))
     options = options_of(blocks)

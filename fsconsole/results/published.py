@@ -58,6 +58,8 @@ def _base_of(rows: Sequence[PublishedRow], words: Collection[str]) -> PublishedR
 def _as_ratios(row: PublishedRow, base: PublishedRow, kept: Collection[Keep]) -> PublishedRow:
     stay = [one for one in row.figures if STANDING.get(one.metric, frozenset()).issuperset(kept)]
     own = [one for one in row.others if set(one.stands).issuperset(kept)]
+    if row.base_name:
+        base = replace(base, as_printed=row.base_name, figures=row.base, others=())
     ratios = (
         *_ratios([one for one in row.figures if one not in stay], base),
         *_own_ratios([one for one in row.others if one not in own], base),
@@ -83,11 +85,6 @@ def _why(plan: Plan, rows: Sequence[PublishedRow]) -> str:
     by = f" by {significant(plan.scaling.least)}" if plan.scaling is not None and plan.scaling.is_scaled else ""
     of = f"the published row {next(iter(to))}" if len(to) == 1 else "a published row each"
     return f"Loads are scaled{by}: published figures with x are ratios to {of}, never MB/s or seconds."
-
-
-def left_out(of: Publication, blocks: Collection[str]) -> bool:
-    """Return whether a published row is of a load that none of the blocks, given by name, is of."""
-    return any(row.load and row.load not in blocks for row in of.rows)
 
 
 def ratio_column(column: str) -> str:

@@ -15,6 +15,7 @@ from fsconsole.results.block_tables import (
     captions,
     figures_table,
     fitted,
+    has_more,
     notes_of,
     options_of,
     pairs_table,
@@ -39,7 +40,6 @@ from fsconsole.results.content import (
     worded,
 )
 from fsconsole.results.grid import Grid, pilot_of
-from fsconsole.results.published import left_out
 from fsconsole.results.sentences import findings_lines, findings_of
 from fsconsole.results.summary import summary_of
 from fsconsole.results.table import LEAST_WIDTH, table_lines
@@ -110,7 +110,7 @@ def _tables(blocks: Sequence[Block], grid: Grid, width: int, choice: GridChoice)
             lines += ["", *_wrapped((block_title(block),), width), *table_lines(table, width)]
     said = (*captions(blocks, grid, is_reversed=choice.is_reversed), UNITS_NOTE)
     lines += ["", *_wrapped((" ".join(said),), width)]
-    if (of := grid.publication) is not None and (of.own_columns or left_out(of, [block.name for block in blocks])):
+    if (of := grid.publication) is not None and has_more(of, blocks):
         title = f"Published, in columns of its own too: {of.title}"
         lines += ["", *_wrapped((printable(title),), width), *table_lines(publication_table(of.rows), width)]
     for block in blocks:

@@ -131,7 +131,7 @@ async def test_published_figures_stand_beside_and_say_so(tmp_path: Path) -> None
         await shows(pilot, "Go to a row of this run")
         # Columns that no metric means stand in a table of their own.
         await pilot.press("p", "end", "enter")
-        await shows(pilot, "user time", "cp, 64 bit logical", "not ranked, no verdicts")
+        await shows(pilot, "-0.14", "cp, 64 bit logical", "not ranked, no verdicts")
 
 
 async def test_an_export_is_written_by_the_command_says_why_it_fails_and_asks_before_it_replaces(

@@ -114,6 +114,70 @@ def test_both_tables_of_the_large_file_study_are_whole_and_ffsbs_mb_are_mib() ->
     assert "bull-2008" in caught.value.hint
 
 
+def test_lowes_creates_and_deletes_are_whole_by_system_load_and_filesystem() -> None:
+    """Sums of a transcription whose every figure was held against the page twice."""
+    rows = find_publication("lowe-2009-shapes").rows
+    sums = {
+        table: [
+            round(sum(row.value(metric) or 0.0 for row in of), 3)
+            for metric in (Metric.REAL, Metric.USER, Metric.SYSTEM)
+        ]
+        for table in ("sl5", "fedora10", "either")
+        if (of := [row for row in rows if row.table == table])
+    }
+    assert sums == {
+        "sl5": [10538.607, 128.232, 1504.873],
+        "fedora10": [12818.464, 187.729, 3396.352],
+        "either": [43.322, 2.582, 13.094],
+    }
+    assert len({(row.table, row.load, row.as_printed) for row in rows}) == len(rows) == 28 + 46 + 1
+    shapes = [
+        f"{shape} x {size}" for shape, size in [("1MiB", "10GB"), *((s, "100GB") for s in ("1MiB", "10MiB", "10GiB"))]
+    ]
+    assert {row.load for row in rows} == {f"{what} {shape}" for what in ("create", "delete") for shape in shapes}
+    # SL5 had no ext4; the one value that could be of either system is in neither's table.
+    assert not [row for row in rows if row.table == "sl5" and "ext4" in row.as_printed]
+    by = {(row.table, row.load, row.as_printed): row.value(Metric.REAL) for row in rows}
+    assert by["fedora10", "delete 1MiB x 100GB", "ext4 barrier=1"] == 15.999
+    assert by["sl5", "delete 1MiB x 100GB", "ext3 data=ordered"] == 1024.312
+    assert by["sl5", "create 1MiB x 100GB", "xfs barrier"] == 2433.414
+    assert by["fedora10", "create 10GiB x 100GB", "ext3 data=ordered"] == 671.748
+
+
+def test_lowes_mkfs_df_and_fsck_are_there() -> None:
+    ext4, large, ext3 = find_publication("lowe-2009-mkfs-mkfs").rows
+    assert [row.value(Metric.MKFS) for row in (ext4, large, ext3)] == [282.252, 218.0, 1630.0]
+    assert [row.value(Metric.MKFS_SYSTEM) for row in (ext4, large, ext3)] == [30.641, 18.0, 33.0]
+    (df,) = find_publication("lowe-2009-mkfs-df").rows
+    assert [one.value for one in df.others] == [9726161912, 171668, 9725580644, 1]
+    # 102400 blocks of 4 KiB are root's.
+    assert 9726161912 - 171668 - 9725580644 == 102400 * 4
+    (two,), (six,) = (find_publication(f"lowe-2009-fsck-{count}-million").rows for count in (2, 6))
+    wanted = (Metric.RECOVER_FSCK, Metric.CHECK, Metric.NON_CONTIGUOUS, Metric.INODES)
+    assert [two.value(metric) for metric in wanted] == [1.251, 285.834, 19.8, 2003101]
+    assert [six.value(metric) for metric in wanted] == [None, 747.0, 0.2, 6193839]
+    assert six.other("clean check") == 0.854
+
+
+def test_lowes_seven_lines_of_csv_are_whole_but_for_what_was_too_quick() -> None:
+    rows = find_publication("lowe-2009-csv").rows
+    assert [len(row.figures) for row in rows] == [22, 24, 24, 24, 24, 24, 24]
+    figures = [one for row in rows for one in row.figures]
+    assert sum(one.value for one in figures if one.metric.unit.value == "B/s") == KIB * 4_862_065
+    assert round(sum(one.value for one in figures if one.metric.unit.value != "B/s"), 1) == 6_636_931.6
+    assert rows[0].value(Metric("bonnie_seq_stat")) is None
+
+
+def test_every_field_of_chinners_mail_is_there_for_both_filesystems() -> None:
+    ext4, xfs = find_publication("chinner-2012").rows
+    assert (len(ext4.figures), len(xfs.figures)) == (15, 15)
+    assert [xfs.other(f"extent {number}") for number in range(1, 7)] == [32, 32, 64, 128, 256, 420]
+    (trace,) = find_publication("chinner-2012-trace").rows
+    assert [one.value for one in trace.others] == [-898403, -911663, -931332, -951001, 6400, 7000, 24576]
+    assert sum(one.value for one in ext4.figures if one.metric.unit.value == "B") == KIB * 593_138_648
+    assert sum(one.value for one in xfs.figures if one.metric.unit.value == "B") == KIB * 795_376_524
+
+
 def test_a_wrong_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "p.toml"
     for text, words in [

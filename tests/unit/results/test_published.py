@@ -125,7 +125,7 @@ def test_a_published_row_of_a_load_stands_beside_that_load_alone_and_one_of_no_l
     state = run_of(Keep.THREADS, is_scaled=False)
     here = replace(STUDY, rows=(row("xfs", "large files"), row("ext4 base", "small files")))
     text = render_text(state, build_grid(state, publication=here), standing="finished")
-    assert "ext4 base, small files" in text
+    assert "small files, ext4 base" in text
     lines = [line for line in text.splitlines() if line.startswith("  published")]
     assert lines
     assert all("5555" in line for line in lines)
@@ -139,6 +139,14 @@ def test_what_was_zero_has_no_ratio() -> None:
     zero = replace(STUDY.rows[1], figures=(Measurement(Metric.DURABLE, 0.0),), others=())
     laid = beside(replace(STUDY, rows=(STUDY.rows[0], zero)), [run_of(Keep.FILES).request.plan])
     assert all(ratio.metric is not Metric.DURABLE for row in laid.rows for ratio in row.ratios)
+
+
+def test_where_a_study_compares_tables_ratios_are_to_the_row_of_that_name_in_the_other_table() -> None:
+    laid = beside(find_publication("peiffer-2005-after"), [run_of(Keep.FILES).request.plan])
+    cp = next(row for row in laid.rows if row.name == "cp, 64 bit logical")
+    assert {ratio.to for ratio in cp.ratios} == {"cp, 64 bit logical (before)"}
+    assert cp.ratio(Metric.SYSTEM) == 24.64 / 24.54
+    assert cp.other("sys difference") == 0.40
 
 
 def test_every_shipped_table_can_stand_beside_a_scaled_run() -> None:
