@@ -195,6 +195,9 @@ class Metric(str, Enum):
     MKFS_USER = "mkfs_user", "mkfs user", Unit.SECONDS, "user time of the mkfs command"
     MKFS_SYSTEM = "mkfs_system", "mkfs sys", Unit.SECONDS, "system time of the mkfs command"
     MOUNT = "mount", "mount", Unit.SECONDS, "real time of mounting the new, empty filesystem"
+    AGE = "age", "age", Unit.SECONDS, "real time of ageing the new filesystem before its first load, flushes included"
+    AGED_BYTES = "aged_bytes", "aged", Unit.BYTES, "bytes of the files that ageing has left, beside those of the loads"
+    AGED_FILES = "aged_files", "aged files", Unit.COUNT, "number of these files"
     MOUNT_FILLED = ("mount_filled", "mount filled", Unit.SECONDS,
         "real time of mounting the filled filesystem from cold caches, before the delete")
     UNMOUNT = "unmount", "unmount", Unit.SECONDS, "real time of the first unmount after the last load"

@@ -26,6 +26,7 @@ class StepKind(str, Enum):
     FEATURES = "features"
     CHECK_EMPTY = "check-empty"
     MOUNT = "mount"
+    AGE = "age"
     QUIESCE = "quiesce"
     COLD = "cold"
     WARM = "warm"
@@ -218,6 +219,20 @@ class After(Wire, frozen=True):
     extents: bool = True
 
 
+class Age(Wire, frozen=True):
+    """Ageing of a new filesystem before its first load."""
+
+    cycles: int
+    """In each it is filled with files of mixed sizes, and half of their bytes is removed."""
+    fill: float
+    """Share of the device's size that files take when a cycle has filled it."""
+
+    @property
+    def words(self) -> str:
+        """Cycles and fill: "3 cycles to 70 %"."""
+        return f"{self.cycles} cycle{'' if self.cycles == 1 else 's'} to {100 * self.fill:g} %"
+
+
 class Cell(Wire, frozen=True, omit_defaults=True):
     """One filesystem's life: (target or array, setting, variant, repeat) with its workloads in order."""
 
@@ -242,6 +257,9 @@ class Cell(Wire, frozen=True, omit_defaults=True):
     """Why this cell can't run here, in words; empty where it can."""
     redo: int = 0
     """0 for a planned cell; from 1 for one of a repeated round, in which the repeat stays the same."""
+
+    age: Age | None = None
+    """None: the loads find the filesystem as mkfs made it."""
 
     @property
     def devices(self) -> tuple[str, ...]:

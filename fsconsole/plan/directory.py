@@ -87,6 +87,7 @@ def require_no_device(plan_file: PlanFile) -> None:
         ("settings", plan_file.settings, lacks, "no [settings], or --device"),
         ("workload.with", _own_settings(plan_file), lacks, "no settings of a workload, or --device"),
         ("workload.trace", any(load.trace for load in plan_file.workloads), lacks, "trace = false, or --device"),
+        ("age", plan_file.age is not None, "it would fill a live filesystem", "no age, or --device"),
         ("after.crash", plan_file.after.crash, "it would shut down a live filesystem", "crash = false, or --device"),
     )
     for key, is_asked, reason, wanted in needs:

@@ -17,6 +17,7 @@ from fsconsole.model.plan import ArraySpec, Cell, Equalise, Estimate, Keep, Orde
 from fsconsole.model.state import OPEN_STATUSES, RunState
 from fsconsole.model.workload import BUILT_IN, Workload
 from fsconsole.plan import arrays, planfile, raw
+from fsconsole.plan.ageing import aged_bytes, full_bytes, left_bytes
 from fsconsole.plan.arrays import EVERY_LEVEL, Lacking, Site
 from fsconsole.plan.directory_steps import directory_steps
 from fsconsole.plan.inodes import SHIPPED, Mke2fsConf, inode_reasons
@@ -166,6 +167,7 @@ def _cell_bytes(cell: Cell, sizes: dict[str, int], catalog: Catalog) -> int:
         return written_bytes(cell.workloads)
     share = catalog.get(cell.variant.filesystem).metadata_share
     added = written_bytes(cell.workloads) + CRASH_BYTES // 2 * _strikes(cell)
+    added += aged_bytes(cell.age, _size_bytes(cell, sizes))
     return equalise + int(share * _size_bytes(cell, sizes)) + added
 
 
@@ -206,8 +208,7 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
     names = {row.variant.filesystem for row in rows.rows if not row.variant.is_raw}
     # An array that can't be made has no size that others would have to heed.
     places = [site.target for site in sites if not site.reasons] or [site.target for site in sites]
-    usable = [usable_bytes(target, catalog.get(name)) for target in places for name in names]
-    room = min(usable, default=min(target.size_bytes for target in places))
+    room = _room(plan_file, places, [catalog.get(name) for name in names])
     choices = _Choices(plan_file, workload_choices(plan_file), room, memory_bytes)
     cells = []
     for index, (cell, site) in enumerate(_ordered_cells(plan_file, sites, rows.rows, choices)):
@@ -239,6 +240,16 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
         is_auto=plan_file.is_auto,
         scaling=scaling_of(plan_file, choices.used),
     )
+
+
+def _room(plan_file: PlanFile, places: Sequence[TargetSpec], filesystems: Sequence[Filesystem]) -> int:
+    """Return the bytes that loads find free on the smallest place, whatever the filesystem."""
+    free = [
+        usable_bytes(target, filesystem) - left_bytes(plan_file.age, target.size_bytes)
+        for target in places
+        for filesystem in filesystems
+    ]
+    return min(free, default=min(target.size_bytes for target in places))
 
 
 @dataclass
@@ -339,6 +350,7 @@ def _ordered_cells(
                 uuid="",
                 steps=(),
                 unavailable=row.unavailable,
+                age=None if row.variant.is_raw else plan_file.age,
             ),
             site,
         )
@@ -368,13 +380,17 @@ def _reasons(cell: Cell, site: Site, filesystem: Filesystem | None) -> Iterator[
         return
     size_bytes, wanted_bytes = site.target.size_bytes, written_bytes(cell.workloads)
     wanted_bytes += crash_load(size_bytes).total_bytes if cell.after.crash else 0
+    left = left_bytes(cell.age, size_bytes)
     has = f"{site.target.path} has {units.format_bytes(size_bytes)}"
     if 0 < size_bytes < filesystem.min_bytes:
         yield f"{filesystem.name} needs at least {units.format_bytes(filesystem.min_bytes)}, {has}"
     elif size_bytes > filesystem.max_bytes:
         yield f"{filesystem.name} takes at most {units.format_bytes(filesystem.max_bytes)}, {has}"
-    elif size_bytes and wanted_bytes > usable_bytes(site.target, filesystem):
-        yield f'the workloads write {units.format_bytes(wanted_bytes)}, {has}: use scale = "fit"'
+    elif cell.age is not None and full_bytes(cell.age, size_bytes) > usable_bytes(site.target, filesystem):
+        yield f"ageing fills {units.format_bytes(full_bytes(cell.age, size_bytes))}, {has}: set a smaller fill"
+    elif size_bytes and wanted_bytes + left > usable_bytes(site.target, filesystem):
+        aged = f", of which ageing leaves {units.format_bytes(left)} taken" if left else ""
+        yield f'the workloads write {units.format_bytes(wanted_bytes)}, {has}{aged}: use scale = "fit"'
 
 
 def usable_bytes(target: TargetSpec, filesystem: Filesystem) -> int:
@@ -409,6 +425,10 @@ def _notes(
         if _possible(plan_file.equalise, target) is not plan_file.equalise
     ]
     notes += [note for target in targets for note in target.notes]
+    if plan_file.age is not None:
+        notes.append(
+            f"each filesystem is aged before its first load: {plan_file.age.words} of its device, half removed each time"
+        )
     primary = plan_file.primary
     if primary is not None and not any(primary in columns_of(load) for load in plan_file.workloads):
         notes.append(f"no load has the primary column '{primary.column}': loads are compared by durable, read or ops/s")

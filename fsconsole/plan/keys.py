@@ -46,6 +46,7 @@ from fsconsole.plan.kinds import (
     a_number,
     a_size,
     a_text,
+    age_toml,
     kept_as_text,
     map_typed,
     number_of,
@@ -53,6 +54,7 @@ from fsconsole.plan.kinds import (
     percent_toml,
     published_toml,
     range_toml,
+    read_age,
     read_argv,
     read_chunk,
     read_column,
@@ -161,6 +163,9 @@ RUN = (
         ("published_memory_bytes", "published_device_bytes")),
     Key("equalise", a_member(Equalise), "Preparation of each device before each cell, so that no cell gets a fresher device: discard; zero; "
         "precondition (fill it with random data, twice); none.", Equalise.DISCARD),
+    Key("age", Kind("`{ cycles = 3, fill = 0.7 }`", read_age, age_toml, map_typed), "Ages each new filesystem before its first load: in each cycle files of "
+        "mixed sizes fill it to that share of the device, then half of their bytes is removed. The same names and bytes, by `seed`, for all variants; "
+        "what is left stays beside the files of the loads.", None),
     Key("load_time", Kind('time such as `"10s"`', read_duration, seconds_toml), "Least time of each load with `size = \"auto\"`, drain "
         "included, on the first variant. A pilot of about a second sizes it before the first cell, for all variants.",
         DEFAULT_LOAD_TIME_S, ("load_time_s",)),

@@ -16,6 +16,7 @@ from fsconsole.errors.runs import UnknownColumn
 from fsconsole.errors.targets import BadQuantity
 from fsconsole.model.fio_job import read_fio_job
 from fsconsole.model.metrics import Metric, column_named
+from fsconsole.model.plan import Age
 from fsconsole.model.workload import (
     OPERATIONS,
     WorkloadKind,
@@ -31,6 +32,8 @@ MAX_WEIGHT = 1_000_000
 MAX_REPEATS = 1000
 MAX_SEED = 2**63 - 1
 MAX_NAME_CHARACTERS = 200
+MAX_AGE_CYCLES = 100
+MIN_AGE_FILL, MAX_AGE_FILL = 0.01, 0.9
 MAX_WORD_CHARACTERS, MAX_JOB_CHARACTERS = 4096, 65536
 MIN_DURATION_S, MAX_DURATION_S = 0.01, 30 * 86400.0
 PAGE_BYTES = 4 * KIB
@@ -275,6 +278,28 @@ def read_weights(table: Table, name: str, _value: object) -> tuple[tuple[Workloa
         if each not in known:
             raise mix.bad(each, "not an operation of a mix", nearest_words(each, known))
     return tuple((known[each], mix.as_integer(each, mix.raw(each), 1, MAX_WEIGHT)) for each in mix.names())
+
+
+def read_age(table: Table, name: str, _value: object) -> Age | None:
+    """Return the ageing of a new filesystem, None for an empty table. Raises PlanBadValue, PlanUnknownKey."""
+    own = table.table(name)
+    if not own.names():
+        return None
+    for each in own.names():
+        if each not in ("cycles", "fill"):
+            raise own.bad(each, "not a key of age", "cycles, fill")
+    for each in ("cycles", "fill"):
+        if each not in own.names():
+            raise table.bad(name, f"{each} is missing", "{ cycles = 3, fill = 0.7 }")
+    fill = own.number("fill")
+    if not MIN_AGE_FILL <= fill <= MAX_AGE_FILL:
+        raise own.bad("fill", "out of bounds", f"a share of the device from {MIN_AGE_FILL} to {MAX_AGE_FILL}")
+    return Age(own.as_integer("cycles", own.raw("cycles"), 1, MAX_AGE_CYCLES), fill)
+
+
+def age_toml(age: Age | None) -> object:
+    """Return the ageing as a plan file has it."""
+    return {} if age is None else {"cycles": age.cycles, "fill": age.fill}
 
 
 def read_argv(table: Table, name: str, value: object) -> tuple[str, ...]:

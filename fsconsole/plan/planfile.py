@@ -9,7 +9,7 @@ from typing import Any
 
 from fsconsole.model.fio_job import load_of, read_fio_job
 from fsconsole.model.metrics import Metric
-from fsconsole.model.plan import After, Equalise, Keep, Order
+from fsconsole.model.plan import After, Age, Equalise, Keep, Order
 from fsconsole.model.statistics import LOOKS
 from fsconsole.model.verdicts import DEFAULT_SAME
 from fsconsole.model.workload import Workload, WorkloadKind
@@ -107,6 +107,7 @@ class PlanFile:
     published_device_bytes: int = 0
     """Of the machine that the sizes were printed for; 0: not said."""
     equalise: Equalise = Equalise.DISCARD
+    age: Age | None = None
     load_time_s: float = DEFAULT_LOAD_TIME_S
     raw: bool = False
     settings: tuple[tuple[str, tuple[str, ...]], ...] = ()

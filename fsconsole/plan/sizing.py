@@ -170,7 +170,7 @@ def follows(loads: Sequence[Workload], number: int) -> bool:
 
 _KEPT = frozenset({
     StepKind.GATE, StepKind.SETTINGS, StepKind.ARRAY, StepKind.ARRAY_SYNC, StepKind.MKFS,
-    StepKind.MOUNT, StepKind.UNMOUNT, StepKind.ARRAY_STOP, StepKind.RELEASE,
+    StepKind.MOUNT, StepKind.AGE, StepKind.UNMOUNT, StepKind.ARRAY_STOP, StepKind.RELEASE,
 })  # fmt: skip
 _OF_LOADS = frozenset({StepKind.QUIESCE, StepKind.COLD, StepKind.WORKLOAD, StepKind.SETTINGS, StepKind.SETTINGS_BACK})
 

@@ -38,6 +38,8 @@ from fsconsole.text import KIB, MIB, SECTOR_BYTES
 MOUNT_POINT = "/run/fsconsole/mnt"
 CRASH_TREE = MOUNT_POINT + "/crash"
 """The loads of crashes work below it, and are removed before the delete step."""
+AGED_TREE = MOUNT_POINT + "/aged"
+"""What ageing has left lies below it until the next mkfs: no load, survey or delete step touches it."""
 TREE = MOUNT_POINT + "/tree"
 """Workloads write below it, and the delete step removes it."""
 _QUIESCE = "wait until Dirty and Writeback are near zero"
@@ -296,6 +298,9 @@ def _filesystem_life(cell: Cell, target: TargetSpec, filesystem: Filesystem) -> 
     if cell.after.check and check:
         yield Step(StepKind.CHECK_EMPTY, f"check the empty {filesystem.name} in full", (check,))
     yield Step(StepKind.MOUNT, f"mount {device}", (mount,), f"mounts {device}", " ".join(unmount))
+    if cell.age is not None:
+        title = f"age {device}: {cell.age.words} of its size with files of mixed sizes, half of their bytes removed each time"
+        yield Step(StepKind.AGE, title, changes=f"writes below {AGED_TREE}")
     for number in range(len(cell.workloads)):
         steps = load_steps(number, cell, device, mount, unmount)
         yield from _with_own_settings(cell, target, number, steps)

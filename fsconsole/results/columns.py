@@ -11,6 +11,7 @@ from fsconsole.results.grid import GridRow
 
 OF_LIFE = (
     Metric.MKFS, Metric.MKFS_USER, Metric.MKFS_SYSTEM, Metric.MOUNT, Metric.MOUNT_FILLED, Metric.UNMOUNT, Metric.RECOVER,
+    Metric.AGE, Metric.AGED_BYTES, Metric.AGED_FILES,
     Metric.RECOVER_FSCK, Metric.SYNCED, Metric.LOST_SYNCED, Metric.UNSYNCED, Metric.UNSYNCED_WHOLE, Metric.UNSYNCED_PART,
     Metric.CHECK, Metric.CHECK_USER, Metric.CHECK_SYSTEM, Metric.CHECK_RSS, Metric.CHECK_EMPTY, Metric.CHECK_EMPTY_RSS,
     Metric.USED, Metric.INODES, Metric.NON_CONTIGUOUS, Metric.USABLE, Metric.OVERHEAD, Metric.DELETE, Metric.DELETE_USER,

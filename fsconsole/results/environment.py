@@ -104,6 +104,8 @@ def _facts(state: RunState, first: RunState) -> Facts:
     found[Varied.PLAN, "order"] = plan.order.value
     for cell in plan.cells[:1]:
         found[Varied.PLAN, "equalise"] = cell.equalise.value
+        aged = next((one.age for one in plan.cells if one.age is not None), None)
+        found[Varied.PLAN, "age"] = aged.words if aged is not None else "new filesystems"
         found[Varied.PLAN, "after"] = _fields_words(cell.after)
     found[None, "started"] = instant(request.created_wall_ns)
     found[None, "boot"] = _joined(started.boot_id[:8] for started in state.started)

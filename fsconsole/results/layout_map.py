@@ -186,7 +186,7 @@ def legend(maps: Sequence[PlacedMap], columns: int, rows: int, end_bytes: int) -
     found = [
         f"One character is {format_bytes(end_bytes / columns / rows)}; lines begin with their address. {letters}: the "
         f"files in the order of their names{more}, each where it owns at least half of what files have there. "
-        f'"{_MIXED}": several files. "{_NONE}": free, metadata, or files of other loads.'
+        f'"{_MIXED}": several files. "{_NONE}": free, metadata, or files of other loads or of ageing.'
     ]
     if any(placed.cell.variant.filesystem == "btrfs" for placed in maps):
         found.append(

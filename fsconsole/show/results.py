@@ -70,7 +70,7 @@ _FIRST_OF_GROUP = {
     "array": (Metric.ARRAY_SYNC,),
     "filesystem": (
         Metric.MKFS, Metric.MKFS_USER, Metric.MKFS_SYSTEM, Metric.MOUNT, Metric.MOUNT_FILLED,
-        Metric.UNMOUNT, Metric.USABLE, Metric.OVERHEAD, Metric.USED, Metric.INODES,
+        Metric.UNMOUNT, Metric.AGE, Metric.AGED_BYTES, Metric.AGED_FILES, Metric.USABLE, Metric.OVERHEAD, Metric.USED, Metric.INODES,
     ),
     "check": (
         Metric.CHECK, Metric.CHECK_USER, Metric.CHECK_SYSTEM, Metric.CHECK_RSS, Metric.CHECK_EMPTY,

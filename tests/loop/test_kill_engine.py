@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,7 @@ from tests.loop.faulty_run import scratch_device
 from tests.loop.runs import (
     FSCONSOLE,
     RAW_PLAN,
+    THREE_CELLS_PLAN,
     TINY_PLAN,
     agree_again,
     assert_nothing_left,
@@ -86,8 +88,9 @@ nr_requests = 16
 crash = true
 """
 )
+AGED_PLAN = THREE_CELLS_PLAN.replace("schema = 1", "schema = 1\nage = { cycles = 1, fill = 0.1 }")
 RAW = (StepKind.RAW_PILOT, StepKind.RAW_WRITE, StepKind.RAW_READ, StepKind.READTEST)
-PLANS = {**dict.fromkeys(HANDLERS, PLAN), **dict.fromkeys(RAW, RAW_PLAN)}
+PLANS = {**dict.fromkeys(HANDLERS, PLAN), **dict.fromkeys(RAW, RAW_PLAN), StepKind.AGE: AGED_PLAN}
 """A plan whose second cell has a step of that kind."""
 ELSEWHERE = frozenset({StepKind.ARRAY, StepKind.ARRAY_SYNC, StepKind.ARRAY_STOP, StepKind.PILOT})
 """Kinds of steps that need md and several disks: an engine is killed in them in tests/lab/inside/whatif; and those of
@@ -116,12 +119,11 @@ class Victim:
 @pytest.fixture(scope="module")
 def victims(tmp_path_factory):
     """Runs by their plans."""
-    places = [tmp_path_factory.mktemp("victim") for _ in range(2)]
-    with scratch_device(places[0], 64 * MIB) as first, scratch_device(places[1], 64 * MIB) as second:
-        yield {
-            PLAN: Victim(PLAN, first, places[0]),
-            RAW_PLAN: Victim(RAW_PLAN, second, places[1]),
-        }
+    places = [tmp_path_factory.mktemp("victim") for _ in range(3)]
+    with ExitStack() as stack:
+        devices = [stack.enter_context(scratch_device(place, 64 * MIB)) for place in places]
+        plans = (PLAN, RAW_PLAN, AGED_PLAN)
+        yield {plan: Victim(plan, device, place) for plan, device, place in zip(plans, devices, places, strict=True)}
 
 
 @pytest.mark.parametrize(("kind", "position"), CASES, ids=lambda value: getattr(value, "value", value))

@@ -118,7 +118,7 @@ def test_every_figure_of_a_cell_is_there_and_makes_sense(whole, filesystem):
         Metric.OF_RAW_1, Metric.OF_RAW_N, *PILOTS,
     }  # fmt: skip
     # A load that ends between two samples has no stalls that could be seen; there is no array.
-    left_out = {Metric.STALLS, Metric.ARRAY_SYNC}
+    left_out = {Metric.AGE, Metric.AGED_BYTES, Metric.AGED_FILES, Metric.STALLS, Metric.ARRAY_SYNC}
     # Nor does every tool live long enough for its memory to be read.
     left_out |= {Metric.CHECK_RSS, Metric.CHECK_EMPTY_RSS} if filesystem.startswith("ext") else set()
     # Of a mix, and of loads that sync.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fsconsole.engine.steps import arrays, crash, directory, equalise, life, load, pilot, raw, settings, sources
+from fsconsole.engine.steps import ageing, arrays, crash, directory, equalise, life, load, pilot, raw, settings, sources
 from fsconsole.engine.work import Handler
 from fsconsole.model.plan import StepKind
 
@@ -16,6 +16,7 @@ HANDLERS: dict[StepKind, Handler] = {
     StepKind.FEATURES: life.read_features,
     StepKind.CHECK_EMPTY: life.check_empty,
     StepKind.MOUNT: life.mount_new,
+    StepKind.AGE: ageing.age,
     StepKind.QUIESCE: load.quiesce,
     StepKind.COLD: life.remount_cold,
     StepKind.WARM: sources.warm,
