@@ -77,6 +77,15 @@ def parse_lost(stats: str) -> int:
     return sum(int(count) for _, count in _COUNT.findall(stats))
 
 
+def filled(page: bytes, layout: PageFormat) -> bytes:
+    """Return the part of a page that holds events: most pages of a quiet CPU are nearly empty."""
+    return page[: layout.data_at + _length(page, layout)]
+
+
+def _length(page: bytes, layout: PageFormat) -> int:
+    return int.from_bytes(page[layout.commit_at : layout.commit_at + layout.commit_size], sys.byteorder) & _LENGTH_BITS
+
+
 _LENGTH_BITS = 0x3FFFFFFF
 """The two bits above say that events are missing before this page (RB_MISSED_FLAGS, kernel/trace/ring_buffer.c)."""
 _PADDING, _TIME_EXTEND, _TIME_STAMP = 29, 30, 31
@@ -96,8 +105,7 @@ def events_in(page: bytes, layout: PageFormat) -> Iterator[tuple[int, int, int]]
         return
     word, kind = _WORD.unpack_from, _KIND.unpack_from
     now: int = _STAMP.unpack_from(page)[0]
-    commit = int.from_bytes(page[layout.commit_at : layout.commit_at + layout.commit_size], sys.byteorder)
-    at, end = layout.data_at, min(len(page), layout.data_at + (commit & _LENGTH_BITS))
+    at, end = layout.data_at, min(len(page), layout.data_at + _length(page, layout))
     while at + 4 <= end:
         header: int = word(page, at)[0]
         length, delta = (header & 31, header >> 5) if _LITTLE else (header >> _DELTA_BITS, header & 0x7FFFFFF)

@@ -9,7 +9,14 @@ from contextlib import suppress
 
 from fsconsole.system.files import Closing, opened, read_text
 from fsconsole.telemetry.rates import Unreadable
-from fsconsole.telemetry.trace_buffer import EventFormat, PageFormat, parse_format, parse_lost, parse_page_format
+from fsconsole.telemetry.trace_buffer import (
+    EventFormat,
+    PageFormat,
+    filled,
+    parse_format,
+    parse_lost,
+    parse_page_format,
+)
 from fsconsole.telemetry.trace_figures import EVENTS, INODE, REQUEST, START, TracedDisk
 from fsconsole.text import KIB, MIB
 
@@ -48,7 +55,7 @@ class TraceInstance:
         for buffer in self._buffers.values():
             with suppress(BlockingIOError):
                 while page := os.read(buffer.fd, self.page.page_bytes):
-                    yield page
+                    yield filled(page, self.page)
 
     def turn_off(self) -> None:
         """Let no more events in; what waits can still be read. Raises OSError."""

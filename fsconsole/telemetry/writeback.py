@@ -172,7 +172,7 @@ class WritebackWatch:
         trace = self.trace
         if trace is not None:
             self._try("trace", lambda: self._pages.extend(trace.pages()))
-            if len(self._pages) * trace.page.page_bytes > _STASH_BYTES:
+            if sum(map(len, self._pages)) > _STASH_BYTES:
                 self._relieve(now_ns)
 
     def _relieve(self, now_ns: int) -> None:
