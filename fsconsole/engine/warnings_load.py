@@ -13,14 +13,15 @@ from fsconsole.catalog.words import Where, not_in_effect, split_flags, split_mou
 from fsconsole.engine.work import CellWork, LoadWindow, StepResult
 from fsconsole.inspect.checks import CheckVerdict, killed_for_memory
 from fsconsole.inspect.features import Feature
+from fsconsole.model.bonnie import BonnieTest
 from fsconsole.model.events import FeatureSeen, Outcome, WarningKind
 from fsconsole.model.figures import Measurement
-from fsconsole.model.metrics import Metric
+from fsconsole.model.metrics import BONNIE_RATES, Metric
 from fsconsole.model.plan import Step, StepKind
-from fsconsole.model.workload import DataKind, Sizing, Workload
+from fsconsole.model.workload import DataKind, Sizing, Workload, WorkloadKind
 from fsconsole.plan.expand import filesystem_of
 from fsconsole.plan.steps import crash_objection
-from fsconsole.system.files import cpu_count
+from fsconsole.system.files import cpu_count, memory_bytes
 from fsconsole.telemetry.links import links_below
 from fsconsole.units import format_bytes, format_percent, format_rate, format_seconds
 from fsconsole.workloads.protocol import LoadResult
@@ -68,8 +69,29 @@ def about_load(work: CellWork, workload: Workload, result: LoadResult) -> None:
     """Warn of a load that is bound by the CPU, compressed, or ended by a full filesystem."""
     about_cpu(work, workload.name, result)
     about_compression(work, workload)
+    about_bonnie(work, workload, result)
     if result.failures:
         work.warn(WarningKind.TARGET_FULL, result.failures, "Use a smaller scale or a larger device.")
+
+
+def about_bonnie(work: CellWork, workload: Workload, result: LoadResult) -> None:
+    """Warn of tests of bonnie++ that were too quick for a rate, and of data that fits into the memory."""
+    if workload.kind is not WorkloadKind.BONNIE:
+        return
+    told = {figure.metric for figure in result.told}
+    quick = [
+        test.column
+        for test in BonnieTest
+        if Metric(f"bonnie_{test.value}_latency") in told and BONNIE_RATES[test] not in told
+    ]
+    if quick:
+        reason = f"'{workload.name}': bonnie++ printed +++++ for {', '.join(quick)}: under 500 ms, too quick to tell"
+        work.warn(WarningKind.SHORT, reason, "Give it more data (bytes) or more files.")
+    data_bytes = workload.limit_bytes * workload.threads
+    if 0 < data_bytes < 2 * memory_bytes():
+        reason = f"'{workload.name}': {format_bytes(data_bytes)} of data is less than twice the memory"
+        hint = "block input and seeks are partly served from memory: leave bytes out, or make it twice the memory."
+        work.warn(WarningKind.CACHED, reason, hint)
 
 
 def about_cache(work: CellWork, workload: Workload, window: LoadWindow) -> None:

@@ -47,7 +47,9 @@ OPERATIONS = (
 """Operations of the built-in generator on one file, of which a mix is made."""
 BUILT_IN = frozenset({*OPERATIONS, WorkloadKind.MIX})
 """Kinds that the built-in generator does."""
-PROGRAMS: frozenset[WorkloadKind | Generator] = frozenset({WorkloadKind.COMMAND, WorkloadKind.COPY, WorkloadKind.FIO})
+PROGRAMS: frozenset[WorkloadKind | Generator] = frozenset({
+    WorkloadKind.COMMAND, WorkloadKind.COPY, WorkloadKind.FIO, WorkloadKind.BONNIE, Generator.DD,
+})  # fmt: skip
 """Kinds, and generators of built-in kinds, that workloads.program has programs for."""
 _ADDING = frozenset({WorkloadKind.CREATE, WorkloadKind.APPEND})
 _WRITING = _ADDING | {WorkloadKind.RANDOM_WRITE}
@@ -243,6 +245,9 @@ class Workload(Wire, frozen=True):
         """Bytes by which the load makes its filesystem fuller, as far as can be told beforehand."""
         if self.kind is WorkloadKind.COPY:
             return self.sources_bytes
+        if self.kind is WorkloadKind.BONNIE:
+            # Each copy has data first, then files, and removes both.
+            return self.threads * max(self.limit_bytes, self.files * self.mean_file_bytes)
         added = int(self.files * self.mean_file_bytes * self._share(_ADDING))
         moved = self._share(_WRITING | _READING)
         most = int(self.limit_bytes * self._share(_ADDING) / moved) if moved else 0

@@ -129,6 +129,7 @@ class Key:
 _MIX = frozenset({WorkloadKind.MIX})
 _COMMANDS = frozenset({WorkloadKind.COMMAND})
 _COPIES = frozenset({WorkloadKind.COPY})
+_BONNIE = frozenset({WorkloadKind.BONNIE})
 _WRITING = frozenset({WorkloadKind.CREATE, WorkloadKind.APPEND, WorkloadKind.RANDOM_WRITE}) | _MIX
 _SIZED = frozenset({WorkloadKind.CREATE, WorkloadKind.RANDOM_READ, WorkloadKind.RANDOM_WRITE}) | _MIX
 _MOVING = frozenset(OPERATIONS) - {WorkloadKind.STAT, WorkloadKind.DELETE} | _MIX
@@ -209,7 +210,7 @@ VARIANT = (
 _SYNCS = {"never": (SyncAt.WRITES, 0), **{at.value: (at, 0) for at in (SyncAt.EACH_FILE, SyncAt.END)}}
 
 WORKLOAD = (
-    Key("kind", a_member(WorkloadKind), "Operation on each file; or `command`: a program; or `fio`: a job file. bonnie and ffsb are not run by this version.",
+    Key("kind", a_member(WorkloadKind), "Operation on each file; or `command`: a program; `fio`: a job file; `bonnie`: bonnie++. ffsb is not run by this version.",
         is_required=True),
     Key("name", a_text(MAX_NAME_CHARACTERS, may_be_blank=False), "Its name in the grid, and that of its directory; by default the kind.", "",
         hint="in the grid"),
@@ -225,31 +226,31 @@ WORKLOAD = (
         ("at_most_bytes",), hint="2GiB; empty: all", kinds=_COPIES),
     Key("job", Kind("path of a fio job file", read_job), "The job file, relative to the plan; its text is kept with the run. Keys that reach beyond the load's own new directory are refused.", "",
         hint="jobs/random.fio", kinds=frozenset({WorkloadKind.FIO})),
-    Key("generator", a_member(Generator), "The program that makes the load; others than built-in are not run by this version.",
+    Key("generator", a_member(Generator), "The program that makes the load; dd: one dd for each file of a create, in one thread, with `data = \"zero\"`. fio is not run by this version.",
         Generator.BUILT_IN, hint="built-in, fio or dd", kinds=BUILT_IN),
     Key("threads", several(a_choice(("as-create",), lambda said: AS_CREATE[0] if isinstance(said, str) else said,
                                     lambda count: count or "as-create", ("a number from 1 to 4096", 1, MAX_THREADS))),
         "A list is an axis: a cell for each number. as-create: as many as the create whose files it uses.", (1,), ("thread_counts",),
-        hint="a number; 1, 16: both are compared", kinds=BUILT_IN),
+        hint="a number; 1, 16: both are compared", kinds=BUILT_IN | _BONNIE),
     Key("size", a_choice(("auto",)), "auto: a pilot of about a second chooses the file size; with `file_size` the number of files; for a mix the number of operations; "
         "for random calls the bytes; so that the load lasts `load_time`. Default without `file_size`, `files`, `bytes` and `duration`.",
         "", hint="auto, or empty: as below", kinds=_SIZED),
     Key("files", a_number(1, MAX_FILES), "Operations in all. By default a create makes one file for each thread, others use each file once; with "
-        "`bytes` or `duration` they go on until that limit.", 0, hint="in all; empty: default", kinds=BUILT_IN),
+        "`bytes` or `duration` they go on until that limit.", 0, hint="in all; empty: default", kinds=BUILT_IN | _BONNIE),
     Key("file_size", Kind('size, or range `["4KiB", "64KiB"]`', read_file_size, range_toml, sizes_typed), "Of new files (drawn evenly from a range, the same for the same `seed`), or the "
         "bytes to append to each; required for an append, for a create with `bytes` or `duration`, and for a mix that has them. Others move so many bytes in each file, by default all.",
-        (0, 0), ("file_size_bytes", "file_size_max_bytes"), hint="1GiB, or a range: 4KiB, 64KiB", kinds=_MOVING),
+        (0, 0), ("file_size_bytes", "file_size_max_bytes"), hint="1GiB, or a range: 4KiB, 64KiB", kinds=_MOVING | _BONNIE),
     Key("total_size", a_size(1, MAX_FILE_SIZE_BYTES), "Instead of `file_size`: what all files of a create hold together, whatever the "
         "number of threads; each gets an equal share, in whole blocks.", 0, ("total_size_bytes",), hint="of all files together: 4GiB",
         kinds=frozenset({WorkloadKind.CREATE})),
     Key("block_size", several(a_size(1, GIB)), "Of each call; offsets of random calls are multiples of it. A list is an axis: a cell for each.",
-        (DEFAULT_BLOCK_SIZE_BYTES,), ("block_sizes",), hint="of each call: 64KiB; 4KiB, 64KiB: both are compared", kinds=_MOVING),
+        (DEFAULT_BLOCK_SIZE_BYTES,), ("block_sizes",), hint="of each call: 64KiB; 4KiB, 64KiB: both are compared", kinds=_MOVING | _BONNIE),
     Key("directories", a_choice(("one", "per-thread"),
                                lambda said: Directories(Layout(said)) if isinstance(said, str) else Directories(Layout.PER_COUNT, said),
                                lambda made: made.files_per_directory if made.layout is Layout.PER_COUNT else made.layout.value,
                                ("a number of files per directory", 1, MAX_FILES)),
         "All files in one directory, one directory for each thread, or so many files in each.", Directories(),
-        hint="one, per-thread, or files in each", kinds=frozenset({WorkloadKind.CREATE}) | _MIX),
+        hint="one, per-thread, or files in each", kinds=frozenset({WorkloadKind.CREATE}) | _MIX | _BONNIE),
     Key("data", a_choice(("random", "zero"),
                         lambda said: (DataKind(said), 0.0) if isinstance(said, str) else (DataKind.COMPRESSIBLE, said),
                         lambda pair: pair[1] or pair[0].value,
@@ -257,7 +258,7 @@ WORKLOAD = (
         "Content of writes; 0.5: half of every block is zeros, in parts of up to 512 bytes, the rest random.", (DataKind.RANDOM, 0.0), ("data", "zero_share"),
         hint="random, zero, or share of zeros: 0.5", kinds=_WRITING),
     Key("direct", FLAG, "Opens with O_DIRECT; blocks and sizes must be multiples of 512 bytes, or of the device's own blocks.", default=False,
-        hint="yes or no: O_DIRECT", kinds=_MOVING),
+        hint="yes or no: O_DIRECT", kinds=_MOVING | _BONNIE),
     Key("ftruncate", FLAG, "Sets the size of each new file by ftruncate before its first write, as tiobench does.", default=False,
         hint="yes or no: size set before the first write", kinds=frozenset({WorkloadKind.CREATE}) | _MIX),
     Key("fsync", a_choice(("never", "each-file", "end"),
@@ -266,10 +267,10 @@ WORKLOAD = (
                          ("a number of writes", 1, 2**40)),
         "When files are synced: each before its close; all files of a thread at its end; or, after that many writes of a thread, the "
         "file just written.",
-        (SyncAt.WRITES, 0), ("sync_at", "fsync_every"), hint="each-file, end, or writes: 4", kinds=_WRITING),
+        (SyncAt.WRITES, 0), ("sync_at", "fsync_every"), hint="each-file, end, or writes: 4", kinds=_WRITING | _BONNIE),
     Key("sync_call", a_member(SyncCall), "System call of these syncs.", SyncCall.FSYNC, hint="fsync or fdatasync", kinds=_WRITING),
-    Key("bytes", a_size(1, MAX_FILE_SIZE_BYTES), "Limit, shared out evenly over the threads.", 0, ("limit_bytes",),
-        hint="limit: 10GiB", kinds=_MOVING),
+    Key("bytes", a_size(1, MAX_FILE_SIZE_BYTES), "Limit, shared out evenly over the threads. Of a bonnie: its data; by default twice the memory, or with `files` none.", 0, ("limit_bytes",),
+        hint="limit: 10GiB", kinds=_MOVING | _BONNIE),
     Key("duration", Kind('time such as `"60s"`', read_duration, seconds_toml), "Limit.", 0.0, ("duration_s",), hint="limit: 60s, 10min", kinds=BUILT_IN),
     Key("end", a_member(End), "Where a limit ends a thread: after the current file, as FFSB does, which can take far longer; or after the "
         "current call.", End.BETWEEN_OPERATIONS, hint="between-operations or at-once", kinds=BUILT_IN),

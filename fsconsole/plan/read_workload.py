@@ -9,6 +9,7 @@ from itertools import product
 from fsconsole.catalog.tables import Table, nearest_words
 from fsconsole.errors.targets import PlanUnknownKey
 from fsconsole.model.workload import AS_CREATE, BUILT_IN, End, Layout, SizedBy, Sizing, SyncCall, Workload, WorkloadKind
+from fsconsole.plan.generators import wrong_generator
 from fsconsole.plan.keys import WORKLOAD, applies, read_keys
 from fsconsole.plan.planfile import DEFAULT_LOAD_TIME_S
 from fsconsole.plan.requirements import wrong_requirements
@@ -47,6 +48,7 @@ def read_workloads(tables: Sequence[Table]) -> tuple[Workload, ...]:
             *_idle_keys(table, load),
             *_wrong_mix(load),
             *_wrong_program(load),
+            *wrong_generator(load),
             *wrong_requirements(load),
         )
         for broken in (*alone, *_without_files(table, workloads, number)):
@@ -191,7 +193,7 @@ def _wrong_auto(loads: Sequence[Workload], number: int) -> Iterator[_Broken]:
 def _wrong_sizes(table: Table, load: Workload) -> Iterator[_Broken]:
     most, blocks = max(load.thread_counts), load.block_sizes or (load.block_size_bytes,)
     block = max(blocks)
-    if load.largest_file_bytes and block > load.largest_file_bytes:
+    if load.largest_file_bytes and block > load.largest_file_bytes and load.kind is not WorkloadKind.BONNIE:
         key = "block_size" if table.has("block_size") else "file_size"
         yield key, "one write is larger than the whole file", "block_size at most file_size"
     if load.kind is WorkloadKind.CREATE and 0 < load.files < most:

@@ -23,6 +23,7 @@ from fsconsole.model.workload import (
     DataKind,
     Directories,
     End,
+    Generator,
     Layout,
     SizedBy,
     SyncAt,
@@ -144,9 +145,12 @@ def workload_title(workload: Workload) -> str:
         return f"{workload.name}: fio {shlex.join(job_words(read_fio_job(workload.job, 'job')))}"
     if workload.kind is WorkloadKind.COPY:
         return f"{workload.name}: {_copy_words(workload)}"
+    if workload.kind is WorkloadKind.BONNIE:
+        return _bonnie_title(workload)
     weights = ", ".join(f"{weight} {kind.value}" for kind, weight in workload.weights)
     what = workload.kind.value + (f" ({weights})" if weights else "")
-    head = f"{workload.name}: {what} {_files(workload)} by {_threads(workload)}"
+    by = "one dd a file" if workload.generator is Generator.DD else _threads(workload)
+    head = f"{workload.name}: {what} {_files(workload)} by {by}"
     return ", ".join([head + _blocks(workload), *_words(workload)])
 
 
@@ -160,6 +164,22 @@ def _sources_words(workload: Workload) -> str:
     if not workload.sources_files:
         return ""
     return f" ({_counted(workload.sources_files, 'file')}, {units.format_bytes(workload.sources_bytes)})"
+
+
+def _bonnie_title(workload: Workload) -> str:
+    data = units.format_bytes_exact(workload.limit_bytes) if workload.limit_bytes else "twice the memory"
+    parts = [f"{data} of data" + _blocks(workload)] if workload.limit_bytes or not workload.files else []
+    if workload.files:
+        least, most = map(units.format_bytes_exact, (workload.file_size_bytes, workload.largest_file_bytes))
+        size = (
+            "empty files"
+            if not workload.largest_file_bytes
+            else "files of " + (most if least == most else f"{least} to {most}")
+        )
+        each = workload.directories.files_per_directory
+        parts.append(f"{workload.files} {size}" + (f", {each} in a directory" if each else " in one directory"))
+    copies = "" if workload.threads == 1 and len(workload.thread_counts) < 2 else f" by {_threads(workload)}"
+    return f"{workload.name}: bonnie++{copies}, {', '.join(parts)}"
 
 
 def _files(workload: Workload) -> str:

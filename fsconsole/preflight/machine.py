@@ -20,6 +20,7 @@ from fsconsole.model.answers import LevelAnswer
 from fsconsole.model.command import Command, CommandResult, Executor
 from fsconsole.model.plan import Plan
 from fsconsole.model.run import TOOL_FACT
+from fsconsole.model.workload import BUILT_IN, Workload, WorkloadKind
 from fsconsole.plan.arrays import ABOUT_LEVELS, ARRAY_NAME, ARRAY_PATH, LEVELS, Lacking
 from fsconsole.system import block, files
 from fsconsole.system.files import read_text_or
@@ -356,11 +357,19 @@ def _runs_disk(path: str) -> RunsDisk:
     return RunsDisk(path, trouble, usage.free, usage.total)
 
 
+def generator_program(load: Workload) -> str:
+    """Return the program that makes a load; empty for the built-in generator, and for a command, which names its own."""
+    if load.kind is WorkloadKind.BONNIE:
+        return "bonnie++"
+    return "" if load.is_built_in or load.kind not in BUILT_IN else load.generator.value
+
+
 def require_tools(plan: Plan) -> None:
     """Look for every program of the plan's available cells. Raises ToolMissing with the package that brings it."""
     wanted = dict.fromkeys(ENGINE_PROGRAMS)
     for cell in plan.cells:
         if not cell.unavailable:
             wanted.update(dict.fromkeys(argv[0] for step in cell.steps for argv in step.commands))
+            wanted.update(dict.fromkeys(filter(None, map(generator_program, cell.workloads))))
     for name in wanted:
         find_program(name)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fsconsole.model.bonnie import BonnieTest
 from fsconsole.model.figures import Publication
-from fsconsole.model.metrics import OF_BONNIE, OF_TRACED_WRITES, OF_WRITEBACK, PILOTS, Metric
+from fsconsole.model.metrics import BONNIE_RATES, OF_BONNIE, OF_TRACED_WRITES, OF_WRITEBACK, PILOTS, Metric
 from fsconsole.model.workload import BUILT_IN, Workload, WorkloadKind
 from fsconsole.results.grid import GridRow
 
@@ -57,6 +58,14 @@ _COUNTED = frozenset({
 """Loads whose figure is operations; those of other loads are no more than their calls."""
 _MIXED = frozenset({WorkloadKind.FIO})
 """Loads of which nobody knows beforehand whether bytes or calls are their figure: both are shown."""
+_OF_BONNIE = tuple(
+    BONNIE_RATES[test]
+    for test in (
+        BonnieTest.PUT_BLOCK, BonnieTest.GET_BLOCK, BonnieTest.SEEKS, BonnieTest.SEQ_CREATE, BonnieTest.RAN_CREATE,
+        BonnieTest.SEQ_DELETE, BonnieTest.RAN_DELETE,
+    )
+)  # fmt: skip
+"""bonnie++'s rates without those of single bytes, which show the CPU, and of stats."""
 _TIMED = frozenset({WorkloadKind.COMMAND})
 """Loads whose figures are times: nobody knows how much they move."""
 _COPY_TIMES = (Metric.DURABLE, Metric.REAL, Metric.USER, Metric.SYSTEM)
@@ -104,6 +113,8 @@ def columns_of(
         return tuple(dict.fromkeys((*own, *wanted)))
     if is_raw:
         return tuple(metric for metric in _OF_RAW if metric in present and metric not in PILOTS)
+    if load is not None and load.kind is WorkloadKind.BONNIE:
+        return tuple(metric for metric in _OF_BONNIE if metric in present) or (primary_of(None, load, rows),)
     left_out = set() if load is None or load.kind in _COUNTED | _MIXED else set(_CALLS)
     # A delete in a directory has no unmount behind it.
     left_out |= {Metric.DELETE} if Metric.DELETE_DURABLE in present else set()
@@ -131,6 +142,8 @@ def primary_of(wanted: Metric | None, load: Workload | None, rows: Sequence[Grid
     usual: tuple[Metric, ...]
     if load is None:
         usual = (Metric.CHECK, Metric.DELETE_DURABLE, Metric.MKFS, Metric.DELETE)
+    elif load.kind is WorkloadKind.BONNIE:
+        usual = (*_OF_BONNIE, Metric.REAL)
     elif load.kind in _TIMED:
         usual = (Metric.REAL_DRAINED, Metric.REAL)
     elif load.kind in _COUNTED:

@@ -9,7 +9,11 @@ from fsconsole.errors.runs import GeneratorFailed
 from fsconsole.model.bonnie import IN_KIB, BonnieTest
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import BONNIE_RATES, Metric
+from fsconsole.model.workload import Layout, Workload
+from fsconsole.system.files import memory_bytes
 from fsconsole.text import KIB
+from fsconsole.workloads.protocol import ProgramFigures
+from fsconsole.workloads.tree import SourceFiles
 
 MACHINE = "fsconsole"
 """bonnie++ prints it in its csv; the machine's own name is in the journal."""
@@ -80,6 +84,30 @@ def command_of(  # noqa: PLR0913 (each is an option of its own)
         "bonnie++", "-q", "-u", "0:0", "-m", MACHINE, "-d", directory, "-s", size, "-n", number, "-c", str(copies),
         "-z", str(seed % _MOST_SEED), *told, *(("-D", "-f") if is_direct else ()), *(("-b",) if syncs_each_write else ()),
     )  # fmt: skip
+
+
+def argvs(workload: Workload, directory: str, _source: SourceFiles | None) -> tuple[tuple[str, ...], ...]:
+    """Return the command of a load: bytes of data, and files of file_size in directories of so many each."""
+    each = workload.directories.files_per_directory if workload.directories.layout is Layout.PER_COUNT else 0
+    command = command_of(
+        directory,
+        data_bytes=workload.limit_bytes or (0 if workload.files else 2 * memory_bytes()),
+        block_bytes=workload.block_size_bytes,
+        files=workload.files,
+        file_sizes=(workload.file_size_bytes, workload.largest_file_bytes),
+        directories=-(-workload.files // each) if each else 1,
+        copies=workload.threads,
+        memory_bytes=memory_bytes(),
+        seed=workload.seed,
+        is_direct=workload.direct,
+        syncs_each_write=workload.fsync_every == 1,
+    )
+    return (command,)
+
+
+def figures(_workload: Workload, out: str, _err: str) -> ProgramFigures:
+    """Return what bonnie++ told; it removes its files itself."""
+    return ProgramFigures(measurements=measurements(parse(out)))
 
 
 def parse(output: str) -> BonnieReport:

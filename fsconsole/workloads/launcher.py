@@ -16,15 +16,21 @@ from contextlib import suppress
 from fsconsole.errors import FsconsoleError
 from fsconsole.model.command import Command
 from fsconsole.model.wire import Mismatch, Wire, decode_whole, encode
+from fsconsole.model.workload import Directories
 from fsconsole.system.processes import INIT_PID
-from fsconsole.system.run import RealExecutor
+from fsconsole.system.run import RealExecutor, find_program, search_path
+from fsconsole.text import KIB
 from fsconsole.workloads.job import GO, Stage
-from fsconsole.workloads.tree import DIRECTORY_FLAGS
+from fsconsole.workloads.tree import DIRECTORY_FLAGS, namer, subdirectories
+
+EACH_FILE = "{file}"
+"""Stands in a command line for the path of the file at hand, relative to the load's directory."""
 
 
 class ProgramJob(Wire, frozen=True):
     """Programs to run one after another in a directory, up to the first that fails.
 
+    With files, the one command line runs once for each of so many files, and EACH_FILE in its words is the file's path.
     directory is an absolute path, on the filesystem with the st_dev given. The outputs of all programs go to the
     inherited descriptors out and err.
     """
@@ -36,6 +42,9 @@ class ProgramJob(Wire, frozen=True):
     err: int
     inode: int = 0
     """The st_ino that the directory must have; 0: any. Other users may rename what is in their directories."""
+    files: int = 0
+    directories: Directories = Directories()
+    """Layout of these files."""
 
 
 class ProgramReport(Wire, frozen=True, omit_defaults=True):
@@ -70,12 +79,25 @@ def _run_job(job: ProgramJob) -> None:
         raise OSError(f"{job.directory} is not the directory that was made for it")
     os.fchdir(directory_fd)
     os.close(directory_fd)
-    executor, environment = RealExecutor(), (("HOME", job.directory), ("TMPDIR", "/tmp"))  # noqa: S108 (the cage's own)
+    for name in subdirectories(job.directories, threads=1, files=job.files):
+        os.mkdir(name)
     _tell(ProgramReport(Stage.READY))
     if sys.stdin.readline().strip() != GO:
         return
-    user_s, system_s, max_rss_bytes, exit_code = 0.0, 0.0, 0, 0
     started_ns = time.monotonic_ns()
+    user_s, system_s, max_rss_bytes, exit_code = _each_file(job) if job.files else _in_order(job)
+    ended_ns = time.monotonic_ns()
+    _end_the_rest()
+    _tell(ProgramReport(Stage.DONE, "", started_ns, ended_ns, exit_code, user_s, system_s, max_rss_bytes))
+
+
+_Usage = tuple[float, float, int, int]
+"""User and system seconds, most memory in bytes, and the last exit code."""
+
+
+def _in_order(job: ProgramJob) -> _Usage:
+    executor, environment = RealExecutor(), (("HOME", job.directory), ("TMPDIR", "/tmp"))  # noqa: S108 (the cage's own)
+    user_s, system_s, max_rss_bytes, exit_code = 0.0, 0.0, 0, 0
     for argv in job.argvs:
         result = executor.run(Command(argv, environment=environment))
         user_s, system_s = user_s + result.usage.user_s, system_s + result.usage.system_s
@@ -84,9 +106,30 @@ def _run_job(job: ProgramJob) -> None:
             _write(fd, output)
         if exit_code:
             break
-    ended_ns = time.monotonic_ns()
-    _end_the_rest()
-    _tell(ProgramReport(Stage.DONE, "", started_ns, ended_ns, exit_code, user_s, system_s, max_rss_bytes))
+    return user_s, system_s, max_rss_bytes, exit_code
+
+
+def _each_file(job: ProgramJob) -> _Usage:
+    """Run a program for each file; nothing is done between them but start the next, since their time is measured."""
+    (argv,) = job.argvs
+    program, name_of = find_program(argv[0]), namer(job.directories, threads=1)
+    environment = {"PATH": search_path(), "LANG": "C", "LC_ALL": "C"}
+    user_s, system_s, max_rss_kib = 0.0, 0.0, 0
+    actions = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_DUP2, job.out, 1),
+        (os.POSIX_SPAWN_DUP2, job.err, 2),
+    ]
+    for number in range(job.files):
+        path = name_of(number)
+        words = [word.replace(EACH_FILE, path) for word in argv]
+        child = os.posix_spawn(program, words, environment, file_actions=actions)
+        _, status, usage = os.wait4(child, 0)
+        user_s, system_s = user_s + usage.ru_utime, system_s + usage.ru_stime
+        max_rss_kib = max(max_rss_kib, usage.ru_maxrss)
+        if exit_code := os.waitstatus_to_exitcode(status):
+            return user_s, system_s, max_rss_kib * KIB, exit_code
+    return user_s, system_s, max_rss_kib * KIB, 0
 
 
 def _end_the_rest() -> None:

@@ -20,7 +20,7 @@ from fsconsole.model.wire import Mismatch, decode, encode
 from fsconsole.model.workload import Generator, Workload, WorkloadKind
 from fsconsole.system.run import OUTPUT_LIMIT_BYTES, RunningCommand, find_program, spawn
 from fsconsole.text import decode as decode_text
-from fsconsole.workloads import command, copy, fio
+from fsconsole.workloads import bonnie, command, copy, dd, fio
 from fsconsole.workloads.builtin import ending_in_words, interpreter_places
 from fsconsole.workloads.cage import caged
 from fsconsole.workloads.job import GO, Stage
@@ -43,12 +43,16 @@ class Program:
     figures: Callable[[Workload, str, str], ProgramFigures]
     tells_failures: bool = False
     """True where its output has figures, and its reasons, also after an exit code other than 0."""
+    is_of_each_file: bool = False
+    """True if its one command line runs once for each file of the load."""
 
 
 PROGRAMS_OF: Mapping[WorkloadKind | Generator, Program] = {
     WorkloadKind.COMMAND: Program(command.argvs, command.figures),
     WorkloadKind.FIO: Program(fio.argvs, fio.figures, tells_failures=True),
     WorkloadKind.COPY: Program(copy.argvs, copy.figures),
+    WorkloadKind.BONNIE: Program(bonnie.argvs, bonnie.figures),
+    Generator.DD: Program(dd.argvs, dd.figures, is_of_each_file=True),
 }
 """Of each kind and generator in model.workload.PROGRAMS."""
 
@@ -100,9 +104,12 @@ def prepare_program(  # noqa: PLR0913 (each is a fact of its own)
         for fd in outputs:
             os.close(fd)
         raise
+    out, err = outputs
+    files = workload.files if program.is_of_each_file else 0
     # wait_ready() reports a launcher that has exited.
     with suppress(BrokenPipeError):
-        running.send(encode(ProgramJob(path, device, argvs, outputs[0], outputs[1], inode)))
+        job = ProgramJob(path, device, argvs, out, err, inode, files, workload.directories)
+        running.send(encode(job))
     return ProgramLoad(running, workload, program, directory, _shown(argvs[0]), outputs)
 
 

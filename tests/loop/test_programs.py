@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import shutil
 import sys
 from collections.abc import Iterator
 
@@ -63,3 +64,44 @@ def test_a_command_that_fails_ends_its_cell_with_its_last_line(device: str, tmp_
     assert cell.status is CellStatus.FAILED
     assert "exit code 2" in cell.reason
     assert "/nowhere" in cell.reason
+
+
+def test_one_dd_a_file_makes_the_files_that_the_built_in_load_makes(device: str, tmp_path: pathlib.Path) -> None:
+    shape = 'files = 50, file_size = "10KiB", block_size = "4KiB", directories = 20, data = "zero", fsync = "each-file"'
+    plan = f"""{HEAD}workload = [
+        {{ name = "dds", kind = "create", generator = "dd", {shape} }},
+        {{ name = "read", kind = "read", cold = true, block_size = "4KiB" }},
+        {{ name = "gone", kind = "delete", of = "dds", cold = true }},
+    ]\n"""
+    done, folder = carry_out(plan, device, tmp_path)
+    assert done.returncode == 0, done.stderr
+    cell = cell_of(folder)
+    assert cell.status is CellStatus.DONE, cell.reason
+    planned = read_state(folder).request.plan.cells[0].steps
+    by_load = {
+        (planned[step.number].workload, figure.metric): figure.value
+        for step in cell.steps
+        for figure in step.measurements
+    }
+    assert by_load[0, Metric.WRITTEN] == 50 * 10240
+    assert by_load[0, Metric.FILES_PER_S] > 0
+    # The kernel splits them by ticks: of programs as short as these the sum alone is exact.
+    assert 0 < by_load[0, Metric.USER] + by_load[0, Metric.SYSTEM] < by_load[0, Metric.REAL]
+    assert by_load[1, Metric.READ_BYTES] == 50 * 10240
+    assert by_load[1, Metric.DEVICE_READ] >= 50 * 10240
+    assert by_load[2, Metric.LATENCY_COUNT] == 50
+
+
+@pytest.mark.skipif(shutil.which("bonnie++") is None, reason="bonnie++ comes with `./bootstrap test`")
+def test_bonnie_runs_as_root_in_the_cage_and_its_csv_becomes_figures(device: str, tmp_path: pathlib.Path) -> None:
+    shape = 'bytes = "8MiB", block_size = "32KiB", files = 1024, directories = 512, direct = true'
+    done, folder = carry_out(f'{HEAD}workload = [{{ kind = "bonnie", {shape} }}]\n', device, tmp_path)
+    assert done.returncode == 0, done.stderr
+    cell = cell_of(folder)
+    assert cell.status is CellStatus.DONE, cell.reason
+    told = figures(cell)
+    assert told[Metric("bonnie_ran_del_latency")] > 0
+    assert told[Metric("bonnie_get_block_latency")] > 0
+    assert {warning.kind.value for warning in cell.warnings} >= {"cached", "short"}
+    assert "+++++ for" in " ".join(warning.reason for warning in cell.warnings)
+    assert told[Metric.FILES_MAPPED] == 0
