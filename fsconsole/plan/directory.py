@@ -190,6 +190,11 @@ def _notes(rows: Sequence[Row], choices: Sequence[Choice], *, is_root: bool) -> 
             yield f"{' and '.join(labels)} are on one filesystem: their rows differ by chance only"
     if any(choice.is_scaled for choice in choices):
         yield "file sizes were scaled down; the cells show them as they will be"
+    if any(not load.is_built_in for choice in choices for load in choice.loads):
+        yield (
+            "what programs write is not known beforehand: a load is stopped where less than "
+            f"{100 * RESERVE_SHARE:.0f} % of the filesystem are free"
+        )
     if not is_root:
         yield _NO_ROOT
 

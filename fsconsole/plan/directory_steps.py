@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from fsconsole.model.place import own_name
 from fsconsole.model.plan import Cell, DeleteWith, Step, StepKind
-from fsconsole.plan.steps import workload_title
+from fsconsole.plan.steps import load_steps
 
 TREE_NAME = "tree"
 """The part of the run's own directory that a generator can reach."""
+
+
+_TITLES = {
+    StepKind.QUIESCE: "write out this filesystem (syncfs), then wait until Dirty and Writeback are near zero",
+    StepKind.COLD: "drop the run's own files from the page cache (posix_fadvise); as root all caches (drop_caches)",
+    StepKind.DRAIN: "fsync of each of the run's own files and directories",
+}
+"""Steps that are others than on a device."""
 
 
 def own_path(directory: str, run_id: str) -> str:
@@ -25,18 +34,12 @@ def directory_steps(cell: Cell, run_id: str) -> tuple[Step, ...]:
 def _steps(cell: Cell, own: str) -> Iterator[Step]:
     title = f"verify that {cell.target} is the same directory and has the space, then make {own}"
     yield Step(StepKind.GATE, title, changes=f"makes {own} (mode 0700)", undo=f"removes {own}")
-    for number, workload in enumerate(cell.workloads):
-        title = "write out this filesystem (syncfs), then wait until Dirty and Writeback are near zero"
-        yield Step(StepKind.QUIESCE, title, workload=number)
-        if workload.cold:
-            title = "drop the run's own files from the page cache (posix_fadvise); as root all caches (drop_caches)"
-            yield Step(StepKind.COLD, title, workload=number)
-        changes = f"writes below {own}" if workload.changes else ""
-        yield Step(StepKind.WORKLOAD, workload_title(workload), changes=changes, workload=number)
-        if workload.changes:
-            yield Step(StepKind.DRAIN, "fsync of each of the run's own files and directories", workload=number)
+    for number in range(len(cell.workloads)):
+        for step in load_steps(number, cell, cell.target, (), ()):
+            title, changes = _TITLES.get(step.kind, step.title), f"writes below {own}" if step.changes else ""
+            yield replace(step, title=title, changes=changes, commands=())
     makers = [number for number, load in enumerate(cell.workloads) if load.creates or not load.is_built_in]
-    for maker in makers if len(makers) > 1 else (None,):
+    for maker in (makers if len(makers) > 1 else (None,)) if cell.after.extents else ():
         of = "" if maker is None else f" of {cell.workloads[maker].name}"
         yield Step(StepKind.EXTENTS, f"count the extents of every file{of}, where FIEMAP tells", workload=maker)
     if cell.after.delete is not DeleteWith.NONE:

@@ -47,6 +47,7 @@ DIRECTORY_HANDLERS: dict[StepKind, Handler] = {
     StepKind.QUIESCE: load.quiesce,
     StepKind.COLD: directory.cool,
     StepKind.PILOT: pilot.pilot,
+    StepKind.WARM: sources.warm,
     StepKind.WORKLOAD: load.load,
     StepKind.DRAIN: load.drain,
     StepKind.EXTENTS: directory.survey,
