@@ -1,0 +1,273 @@
+"""Runs in directories: nothing is formatted, nothing of others is touched, and nothing is left."""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from fsconsole.errors import ExitCode
+from fsconsole.errors.runs import GeneratorFailed
+from fsconsole.journal.past import read_state
+from fsconsole.journal.store import list_runs
+from fsconsole.model.place import own_name
+from fsconsole.model.state import CellStatus, RunStatus
+from fsconsole.text import MIB
+from tests.conftest import MakeLoopDevice, Mount, run
+from tests.loop.runs import (
+    engine_of,
+    freeze_load,
+    fsconsole,
+    kill_engines,
+    new_folder,
+    succeed,
+    thaw,
+    wait_for_end,
+    written,
+)
+
+CHECKOUT = Path(__file__).parents[2]
+PLAN = """
+schema = 1
+title = "directories"
+repeats = 1
+[[workload]]
+name = "files"
+kind = "create"
+threads = 2
+file_size = "1MiB"
+size = "auto"
+[[workload]]
+name = "back"
+kind = "read"
+cold = true
+"""
+PLAN = PLAN.replace('file_size = "1MiB"\nsize = "auto"', 'files = 8\nfile_size = "1MiB"')
+SLOW_PLAN = """
+schema = 1
+repeats = 1
+workload = [{ kind = "create", threads = 2, file_size = "128KiB", block_size = "1" }]
+"""
+AUTO_PLAN = """
+schema = 1
+repeats = 1
+load_time = "0.1s"
+workload = [{ kind = "create", threads = 2, size = "auto", file_size = "64KiB", block_size = "64KiB" }]
+"""
+
+
+@pytest.fixture
+def disk(loop_device: MakeLoopDevice, mounted: Mount) -> Path:
+    """A mounted ext4 with somebody's file in a directory."""
+    device = loop_device(64 * MIB)
+    run("mkfs.ext4", "-q", device)
+    point = mounted(device)
+    (point / "data").mkdir()
+    (point / "data" / "precious").write_text("kept")
+    return point
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Iterator[str]:
+    """A directory of runs, none of which goes on after the test."""
+    path = str(tmp_path / "runs")
+    yield path
+    kill_engines(path)
+
+
+def everything_below(*places: Path) -> set[str]:
+    return {str(path) for place in places for path in place.rglob("*")}
+
+
+def test_directories_are_rows_in_rounds_and_what_was_made_is_deleted(
+    disk: Path, runs: str, tmp_path: Path, mounted: Mount
+) -> None:
+    parts = [disk / part for part in ("upper", "work")]
+    for part in parts:
+        part.mkdir()
+    layers = f"lowerdir={disk / 'data'},upperdir={parts[0]},workdir={parts[1]}"
+    union = mounted("overlay", filesystem="overlay", options=layers)
+    before = everything_below(disk / "data", union)
+    words = ("-D", str(disk / "data"), "-D", f"union={union}", "--runs", runs)
+    plan = json.loads(succeed("plan", written(tmp_path, PLAN), *words, "--json"))
+    assert [one["label"] for one in plan["directories"]] == [str(disk / "data"), "union"]
+    assert plan["consent"] == ""
+    assert "writes at most 8.0 MiB" in plan["directories"][0]["writes"]
+    assert not any(step["commands"] for cell in plan["cells"] for step in cell["steps"])
+    done = fsconsole("run", written(tmp_path, PLAN), *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert everything_below(disk / "data", union) == before
+    (folder,) = list_runs(runs)
+    state = read_state(folder)
+    kinds = [{one.metric.value for step in cell.steps for one in step.measurements} for cell in state.cells]
+    for of in kinds:
+        assert {"write", "durable", "read", "delete"} <= of
+        assert not {"mkfs", "mount", "usable", "check", "delete_durable"} & of
+    by_target = dict(
+        zip([cell.target for cell in state.request.plan.cells], zip(kinds, state.cells, strict=True), strict=True)
+    )
+    of, known = by_target[str(disk / "data")]
+    assert {"extents_mean", "device_read"} <= of
+    assert not [one for one in known.warnings if one.kind.value == "not-cold"], (
+        "direct reads of the loop device prove it"
+    )
+    _, known = by_target[str(union)]
+    assert [one.kind.value for one in known.warnings if one.kind.value == "not-cold"] == ["not-cold"]
+    report = succeed("results", "--runs", runs)
+    assert "filesystem: delete" in report
+    assert ": ext4 on /dev/loop" in " ".join(report.split())
+
+
+def test_a_pilot_sizes_loads_within_the_share_of_the_free_space(disk: Path, runs: str, tmp_path: Path) -> None:
+    succeed("run", written(tmp_path, AUTO_PLAN), "-D", str(disk / "data"), "--runs", runs)
+    (folder,) = list_runs(runs)
+    state = read_state(folder)
+    assert len(state.pilots) == 1
+    (load,) = state.request.plan.cells[0].workloads
+    assert 0 < load.files * load.file_size_bytes <= 40 * MIB
+    assert os.listdir(disk / "data") == ["precious"]
+
+
+def test_cleanup_after_kill_9_removes_the_run_s_own_directory_and_nothing_that_was_put_into_it(
+    disk: Path, runs: str, tmp_path: Path
+) -> None:
+    data = disk / "data"
+    succeed("run", written(tmp_path, SLOW_PLAN), "-D", str(data), "--runs", runs, "--detach")
+    folder = new_folder(runs)
+    own = data / own_name(folder.name)
+    workers = freeze_load(folder)
+    assert stat.S_IMODE(own.stat().st_mode) == 0o700
+    os.kill(engine_of(folder), signal.SIGKILL)
+    wait_for_end(folder)
+    (disk / "others").mkdir()
+    (disk / "others" / "file").write_text("kept")
+    (own / "tree" / "link").symlink_to(disk / "others")
+    bound = own / "tree" / "bound"
+    bound.mkdir()
+    run("mount", "--bind", str(disk / "others"), str(bound))
+    told = fsconsole("cleanup", "--runs", runs).stdout
+    assert "could not be removed" in told or "is left" in told, told
+    assert (disk / "others" / "file").read_text() == "kept", "the same filesystem, mounted once more"
+    run("umount", str(bound))
+    os.rename(own, disk / "moved")
+    own.symlink_to(disk / "others")
+    assert "symbolic link" in fsconsole("cleanup", "--runs", runs).stdout
+    own.unlink()
+    own.mkdir()
+    (own / "tree").mkdir()
+    (own / "tree" / "somebody's").write_text("kept")
+    assert "its marker is not this run's" in fsconsole("cleanup", "--runs", runs).stdout
+    shutil.rmtree(own)
+    os.rename(disk / "moved", own)
+    assert f"{own} is removed" in fsconsole("cleanup", "--runs", runs).stdout
+    assert sorted(os.listdir(data)) == ["precious"]
+    assert (disk / "others" / "file").read_text() == "kept"
+    assert not any(Path(f"/proc/{pid}").exists() for pid in workers), "a generator ends with its engine"
+    done = fsconsole("resume", "--runs", runs)
+    assert done.returncode == 0, done.stderr
+    assert os.listdir(data) == ["precious"]
+
+
+def test_a_directory_that_is_swapped_during_a_run_gets_nothing(disk: Path, runs: str, tmp_path: Path) -> None:
+    data, plan = disk / "data", SLOW_PLAN.replace("}]", "}, { kind = 'create', threads = 1, file_size = '64KiB' }]")
+    succeed("run", written(tmp_path, plan), "-D", str(data), "--runs", runs, "--detach")
+    folder = new_folder(runs)
+    own = data / own_name(folder.name)
+    workers = freeze_load(folder)
+    (disk / "trap" / "tree").mkdir(parents=True)
+    (disk / "trap" / "tree" / "file").write_text("kept")
+    os.rename(own, disk / "moved")
+    own.symlink_to(disk / "trap")
+    thaw(workers)
+    wait_for_end(folder)
+    state = read_state(folder)
+    assert state.status is RunStatus.FINISHED
+    assert state.exit_code == ExitCode.DEVICE_CHANGED
+    assert state.cells[0].status is not CellStatus.DONE
+    assert everything_below(disk / "trap") == {str(disk / "trap" / "tree"), str(disk / "trap" / "tree" / "file")}
+    assert os.listdir(disk / "moved") == [], "its own files are removed wherever they are"
+
+
+NOBODY = pwd.getpwnam("nobody")
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """A directory of nobody's, with an interpreter that nobody can run."""
+    python = Path(f"/usr/bin/python{sys.version_info[0]}.{sys.version_info[1]}")
+    path = Path(tempfile.mkdtemp(prefix="fsconsole-nobody-"))
+    path.chmod(0o755)
+    try:
+        if not python.exists():
+            pytest.skip(f"there is no {python}")
+        subprocess.run((str(python), "-m", "venv", "--without-pip", str(path / "venv")), check=True)
+        packages = Path(msgspec.__file__).parents[1]
+        (inside,) = (path / "venv" / "lib").glob("python*/site-packages")
+        shutil.copytree(Path(msgspec.__file__).parent, inside / "msgspec")
+        (inside / "more.pth").write_text(f"{packages}\n{CHECKOUT}\n")
+        (path / "own").mkdir()
+        os.chown(path / "own", NOBODY.pw_uid, NOBODY.pw_gid)
+        if as_nobody(path, "-c", "import fsconsole.engine, typer").returncode:
+            pytest.skip("nobody can't read this checkout")
+        yield path
+    finally:
+        shutil.rmtree(path)
+
+
+@pytest.fixture
+def open_disk(disk: Path, home: Path) -> Iterator[Path]:
+    """The disk, mounted where nobody can enter."""
+    point = home / "disk"
+    point.mkdir()
+    run("mount", "--bind", str(disk), str(point))
+    yield point
+    run("umount", str(point))
+
+
+def as_nobody(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    argv = (str(home / "venv/bin/python"), *words)
+    return subprocess.run(
+        argv, user=NOBODY.pw_uid, group=NOBODY.pw_gid, extra_groups=(), cwd="/", check=False, capture_output=True,
+        text=True, env={"PATH": os.environ["PATH"], "HOME": str(home / "own")},
+    )  # fmt: skip
+
+
+def test_a_user_without_root_runs_a_plan_to_its_end_and_is_told_what_is_missing(
+    open_disk: Path, home: Path, tmp_path: Path
+) -> None:
+    disk = open_disk
+    plan = home / "plan.toml"
+    shutil.copy(written(tmp_path, PLAN), plan)
+    private = ("-m", "fsconsole", "plan", str(plan), "-D", str(disk / "data"))
+    assert "is not writable for you" in as_nobody(home, *private).stderr
+    mine = disk / "mine"
+    mine.mkdir()
+    os.chown(mine, NOBODY.pw_uid, NOBODY.pw_gid)
+    runs = str(home / "own" / "runs")
+    done = as_nobody(home, "-m", "fsconsole", "run", str(plan), "-D", f"mine={mine}", "--runs", runs)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "without root" in done.stdout
+    assert os.listdir(mine) == []
+    assert "Nothing to clean up" in as_nobody(home, "-m", "fsconsole", "cleanup", "--runs", runs).stdout
+
+
+def test_a_generator_refuses_a_tree_that_was_put_in_the_place_of_its_own(tmp_path: Path) -> None:
+    from tests.loop.test_generator import prepare_load, workload  # noqa: PLC0415 (only here)
+
+    handle = prepare_load(
+        workload(1, 1, 1), tree=str(tmp_path), tree_device=tmp_path.stat().st_dev, tree_inode=1, hidden=()
+    )
+    with pytest.raises(GeneratorFailed, match="not the directory that was made for it"):
+        handle.wait_ready()
+    handle.kill()
