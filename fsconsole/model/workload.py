@@ -48,7 +48,7 @@ OPERATIONS = (
 BUILT_IN = frozenset({*OPERATIONS, WorkloadKind.MIX})
 """Kinds that the built-in generator does."""
 PROGRAMS: frozenset[WorkloadKind | Generator] = frozenset({
-    WorkloadKind.COMMAND, WorkloadKind.COPY, WorkloadKind.FIO, WorkloadKind.BONNIE, Generator.DD,
+    WorkloadKind.COMMAND, WorkloadKind.COPY, WorkloadKind.FIO, WorkloadKind.BONNIE, Generator.DD, Generator.FIO,
 })  # fmt: skip
 """Kinds, and generators of built-in kinds, that workloads.program has programs for."""
 _ADDING = frozenset({WorkloadKind.CREATE, WorkloadKind.APPEND})

@@ -20,6 +20,7 @@ from fsconsole.plan import arrays, planfile, raw
 from fsconsole.plan.ageing import aged_bytes, full_bytes, left_bytes
 from fsconsole.plan.arrays import EVERY_LEVEL, Lacking, Site
 from fsconsole.plan.directory_steps import directory_steps
+from fsconsole.plan.fio_load import objection_to_files as fio_objection_to_files
 from fsconsole.plan.inodes import SHIPPED, Mke2fsConf, inode_reasons
 from fsconsole.plan.keys import ARRAY, Key
 from fsconsole.plan.planfile import PlanFile, ScaleKind, TargetSpec, written_bytes
@@ -371,6 +372,8 @@ def _reasons(cell: Cell, site: Site, filesystem: Filesystem | None) -> Iterator[
         if not load.can_run:
             what = f"of kind {load.kind.value}" if load.kind not in BUILT_IN else f"made by {load.generator.value}"
             yield f"workloads {what} are not run by this version"
+        source = cell.workloads[load.source] if load.source is not None else None
+        yield from filter(None, [fio_objection_to_files(load, source)])
     yield from site.reasons
     choices = [dict(cell.setting.values) | dict(load.settings) for load in cell.workloads if load.settings]
     objected = (objections(choice, site.target) for choice in (dict(cell.setting.values), *choices))

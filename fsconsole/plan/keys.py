@@ -226,7 +226,7 @@ WORKLOAD = (
         ("at_most_bytes",), hint="2GiB; empty: all", kinds=_COPIES),
     Key("job", Kind("path of a fio job file", read_job), "The job file, relative to the plan; its text is kept with the run. Keys that reach beyond the load's own new directory are refused.", "",
         hint="jobs/random.fio", kinds=frozenset({WorkloadKind.FIO})),
-    Key("generator", a_member(Generator), "The program that makes the load; dd: one dd for each file of a create, in one thread, with `data = \"zero\"`. fio is not run by this version.",
+    Key("generator", a_member(Generator), "The program that makes the load; dd: one dd for each file of a create, in one thread, with `data = \"zero\"`. fio: the same files, calls and syncs, where fio can do them; else the plan says why not.",
         Generator.BUILT_IN, hint="built-in, fio or dd", kinds=BUILT_IN),
     Key("threads", several(a_choice(("as-create",), lambda said: AS_CREATE[0] if isinstance(said, str) else said,
                                     lambda count: count or "as-create", ("a number from 1 to 4096", 1, MAX_THREADS))),

@@ -9,6 +9,7 @@ from itertools import product
 from fsconsole.catalog.tables import Table, nearest_words
 from fsconsole.errors.targets import PlanUnknownKey
 from fsconsole.model.workload import AS_CREATE, BUILT_IN, End, Layout, SizedBy, Sizing, SyncCall, Workload, WorkloadKind
+from fsconsole.plan.fio_load import objection as fio_objection
 from fsconsole.plan.generators import wrong_generator
 from fsconsole.plan.keys import WORKLOAD, applies, read_keys
 from fsconsole.plan.planfile import DEFAULT_LOAD_TIME_S
@@ -48,6 +49,7 @@ def read_workloads(tables: Sequence[Table]) -> tuple[Workload, ...]:
             *_idle_keys(table, load),
             *_wrong_mix(load),
             *_wrong_program(load),
+            *_wrong_for_fio(workloads, number, load),
             *wrong_generator(load),
             *wrong_requirements(load),
         )
@@ -277,6 +279,14 @@ def _wrong_program(load: Workload) -> Iterator[_Broken]:
     is_by_name = load.kind is WorkloadKind.COPY and not load.at_most_bytes
     if load.sources and (why := sources_objection(load.sources, is_copied_by_name=is_by_name)):
         yield "sources", why, 'absolute paths, such as ["/srv/src.tar"]'
+
+
+def _wrong_for_fio(loads: Sequence[Workload], number: int, load: Workload) -> Iterator[_Broken]:
+    """Yield why fio can't make a load of a built-in kind as it is described."""
+    for threads, block_size_bytes in product(load.thread_counts, load.block_sizes):
+        broken = fio_objection(workload_of(loads, number, (threads, block_size_bytes), 0))
+        if broken is not None:
+            yield broken
 
 
 def _wrong_mix(load: Workload) -> Iterator[_Broken]:

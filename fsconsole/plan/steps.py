@@ -231,6 +231,8 @@ def _blocks(workload: Workload) -> str:
 
 
 def _words(workload: Workload) -> Iterator[str]:
+    if workload.generator is Generator.FIO:
+        yield "made by fio"
     if workload.writes or workload.kind not in BUILT_IN:
         share = f" (zeros: {workload.zero_share:g})" if workload.data is DataKind.COMPRESSIBLE else ""
         yield f"{workload.data.value} data{share}"

@@ -16,12 +16,14 @@ from fsconsole.model.figures import Measurement
 from fsconsole.model.fio_job import job_words, read_fio_job
 from fsconsole.model.metrics import Metric
 from fsconsole.model.wire import Mismatch, decode
-from fsconsole.model.workload import Workload
+from fsconsole.model.workload import Generator, Workload, WorkloadKind
+from fsconsole.workloads import fio_load
 from fsconsole.workloads.protocol import ProgramFigures
 from fsconsole.workloads.tree import SourceFiles
 
-COMMAND = ("fio", "--output-format=json+", "--eta=never")
-"""json+ is json with every latency's bucket, so that the percentiles of several jobs can be those of all their calls."""
+COMMAND = ("fio", "--output-format=json+", "--eta=never", "--name=global", "--disk_util=0")
+"""json+ is json with every latency's bucket, so that the percentiles of several jobs can be those of all their calls;
+the device's own figures are in the gauges, and /sys isn't there for fio."""
 
 # ---- what is read of the JSON (stat.c, show_thread_status_json); the rest of it is left alone
 
@@ -126,12 +128,14 @@ _WHOLE = re.compile(r"^\{$.*^\}", re.DOTALL | re.MULTILINE)
 """fio prints notes to the same stream, before and after."""
 
 
-def argvs(workload: Workload, _directory: str, _source: SourceFiles | None) -> tuple[tuple[str, ...], ...]:
-    """Return fio's command line. Raises FioJobRefused."""
-    return ((*COMMAND, *job_words(read_fio_job(workload.job, "job"))),)
+def argvs(workload: Workload, directory: str, source: SourceFiles | None) -> tuple[tuple[str, ...], ...]:
+    """Return fio's command line, of a job file or of a load of a built-in kind. Raises FioJobRefused, GeneratorFailed, OSError."""
+    if workload.kind is WorkloadKind.FIO:
+        return ((*COMMAND, *job_words(read_fio_job(workload.job, "job"))),)
+    return ((*COMMAND, *fio_load.words(workload, directory, source)),)
 
 
-def figures(_workload: Workload, out: str, err: str) -> ProgramFigures:
+def figures(workload: Workload, out: str, err: str) -> ProgramFigures:
     """Return what fio printed. Raises GeneratorFailed where a job failed, but for want of space."""
     try:
         found = parse(out)
@@ -139,10 +143,16 @@ def figures(_workload: Workload, out: str, err: str) -> ProgramFigures:
         raise GeneratorFailed(error.why + _last_words(err)) from error
     if found.failures and not (found.is_full and found.write.moved_bytes):
         raise GeneratorFailed(found.failures)
+    counts = fio_load.counts_of(workload) if workload.generator is Generator.FIO else ()
+    told = measurements(found)
+    if counts and found.write.elapsed_s > 0:
+        told = (*told, Measurement(Metric.FILES_PER_S, sum(counts) / found.write.elapsed_s))
     return ProgramFigures(
         written_bytes=found.write.moved_bytes,
         read_bytes=found.read.moved_bytes,
-        measurements=measurements(found),
+        measurements=told,
+        files_done=0 if found.failures else sum(counts),
+        counts=() if found.failures else counts,
         failures=found.failures,
     )
 

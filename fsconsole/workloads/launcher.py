@@ -21,7 +21,7 @@ from fsconsole.system.processes import INIT_PID
 from fsconsole.system.run import RealExecutor, find_program, search_path
 from fsconsole.text import KIB
 from fsconsole.workloads.job import GO, Stage
-from fsconsole.workloads.tree import DIRECTORY_FLAGS, namer, subdirectories
+from fsconsole.workloads.tree import DIRECTORY_FLAGS, namer
 
 EACH_FILE = "{file}"
 """Stands in a command line for the path of the file at hand, relative to the load's directory."""
@@ -79,8 +79,6 @@ def _run_job(job: ProgramJob) -> None:
         raise OSError(f"{job.directory} is not the directory that was made for it")
     os.fchdir(directory_fd)
     os.close(directory_fd)
-    for name in subdirectories(job.directories, threads=1, files=job.files):
-        os.mkdir(name)
     _tell(ProgramReport(Stage.READY))
     if sys.stdin.readline().strip() != GO:
         return

@@ -50,6 +50,7 @@ class Program:
 PROGRAMS_OF: Mapping[WorkloadKind | Generator, Program] = {
     WorkloadKind.COMMAND: Program(command.argvs, command.figures),
     WorkloadKind.FIO: Program(fio.argvs, fio.figures, tells_failures=True),
+    Generator.FIO: Program(fio.argvs, fio.figures, tells_failures=True),
     WorkloadKind.COPY: Program(copy.argvs, copy.figures),
     WorkloadKind.BONNIE: Program(bonnie.argvs, bonnie.figures),
     Generator.DD: Program(dd.argvs, dd.figures, is_of_each_file=True),

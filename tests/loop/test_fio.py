@@ -9,6 +9,7 @@ import pytest
 
 from fsconsole.devices import scratch
 from fsconsole.errors import ExitCode
+from fsconsole.journal.past import read_state
 from fsconsole.model.metrics import Metric
 from fsconsole.model.state import CellStatus
 from fsconsole.text import KIB, MIB
@@ -62,7 +63,8 @@ def test_a_job_files_figures_are_those_of_fio_and_its_files_those_of_the_cell(
 
 
 def test_a_job_that_fills_the_filesystem_is_a_result(device: str, tmp_path: pathlib.Path) -> None:
-    (tmp_path / "job.fio").write_text("[full]\nrw=write\nbs=1m\nsize=200m\nfallocate=none\ncreate_on_open=1\n")
+    # A hexadecimal size, or a percentage, isn't counted beforehand.
+    (tmp_path / "job.fio").write_text("[full]\nrw=write\nbs=1m\nsize=0x8000000\nfallocate=none\ncreate_on_open=1\n")
     done, folder = carry_out(f'{HEAD}workload = [{{ kind = "fio", job = "job.fio" }}]\n', device, tmp_path)
     cell = cell_of(folder)
     assert cell.status is CellStatus.DONE, (cell.reason, done.stderr)
@@ -83,3 +85,41 @@ def test_a_job_file_that_is_refused_touches_nothing(device: str, tmp_path: pathl
     done = fsconsole("run", plan, "--device", device, "--runs", str(tmp_path / "runs"))
     assert done.returncode == ExitCode.PLAN_BAD_VALUE
     assert "job.fio:3: filename=" in done.stderr
+
+
+SAME = 'threads = 2, files = 6, file_size = "256KiB", block_size = "16KiB", directories = "per-thread", fsync = 5'
+CROSSED = f"""{HEAD.replace("check = false", "check = false, extents = true")}
+workload = [
+    {{ name = "ours", kind = "create", {SAME} }},
+    {{ name = "theirs", kind = "create", generator = "fio", {SAME} }},
+    {{ name = "theirs of ours", kind = "read", of = "ours", generator = "fio", cold = true }},
+    {{ name = "ours of theirs", kind = "read", of = "theirs", cold = true }},
+    {{ name = "draws", kind = "random-write", of = "ours", generator = "fio", threads = 6, block_size = "16KiB", fsync = 4 }},
+    {{ name = "more", kind = "append", of = "theirs", generator = "fio", file_size = "64KiB", threads = 2 }},
+    {{ name = "ours of more", kind = "read", of = "theirs", threads = 2 }},
+]
+"""
+
+
+def test_fio_makes_the_same_files_as_the_built_in_generator_and_each_reads_the_others(
+    device: str, tmp_path: pathlib.Path
+) -> None:
+    done, folder = carry_out(CROSSED, device, tmp_path)
+    state = read_state(folder)
+    (cell,), planned = state.cells, state.request.plan.cells[0].steps
+    assert cell.status is CellStatus.DONE, (cell.reason, done.stderr)
+    loads: list[dict[Metric, float]] = [{} for _ in range(7)]
+    for step in cell.steps:
+        number = planned[step.number].workload
+        if number is not None:
+            loads[number].update({figure.metric: figure.value for figure in step.measurements})
+    ours, theirs, theirs_of_ours, ours_of_theirs, draws, more, ours_of_more = loads
+    for metric in (Metric.WRITTEN, Metric.FILES_MAPPED, Metric.FSYNC_COUNT, Metric.LATENCY_COUNT):
+        assert theirs[metric] == ours[metric], metric
+    assert (
+        ours[Metric.WRITTEN] == theirs_of_ours[Metric.READ_BYTES] == ours_of_theirs[Metric.READ_BYTES] == 6 * 256 * KIB
+    )
+    # Two writers at once: their files may be in a few pieces, whoever makes them.
+    assert theirs[Metric.EXTENTS_MEAN] <= 4 >= ours[Metric.EXTENTS_MEAN]
+    assert (draws[Metric.WRITTEN], more[Metric.WRITTEN]) == (6 * 256 * KIB, 6 * 64 * KIB)
+    assert ours_of_more[Metric.READ_BYTES] == 6 * 320 * KIB

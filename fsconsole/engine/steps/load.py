@@ -187,6 +187,11 @@ def _prepared(work: CellWork, workload: Workload, device: int, source: SourceFil
             )
         name = make_unused(directory_name(workload.name), tree)
         inode = os.stat(name, dir_fd=tree, follow_symlinks=False).st_ino
+        if workload.creates:
+            # Programs make files alone: fio no more than the directory of the first, dd none.
+            layout, threads, files = workload.directories, workload.threads, workload.files
+            for inner in subdirectories(layout, threads=threads, files=files):
+                os.mkdir(f"{name}/{inner}", 0o755, dir_fd=tree)
     return prepare_program(
         workload,
         tree=work.tree,
