@@ -1,0 +1,75 @@
+"""Runs shipped plans to their end on a scratch device, and keeps their reports.
+
+    python -m tests.bench.studies --size 16GiB --rounds 3 chinner-2012-writeback cao-2005-tiobench
+
+Each report goes to tests/bench/studies/NAME.md. What the rows show, and which published findings came out again, is
+written by hand in tests/bench/studies/README.md. The size is that of the device; plans scale to it themselves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+PROGRAM = (sys.executable, "-m", "fsconsole")
+CHECKOUT = Path(__file__).resolve().parents[2]
+REPORTS = Path(__file__).with_name("studies")
+
+
+def told(*words: str) -> str:
+    """Return what a command prints; its messages go to the terminal. Raises CalledProcessError."""
+    return subprocess.run([*PROGRAM, *words], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def plan_with(name: str, rounds: int, place: Path) -> Path:
+    """Return a shipped plan, or a copy beside it in another number of rounds; place is where the copy goes."""
+    shipped = next(CHECKOUT.glob(f"configs/**/{name}.toml"))
+    if not rounds:
+        return shipped
+    changed = re.sub(r"(?m)^repeats *=.*$", f"repeats = {rounds}", shipped.read_text(encoding="utf-8"))
+    copy = place / shipped.name
+    copy.write_text(changed, encoding="utf-8")
+    return copy
+
+
+def study(name: str, device: str, rounds: int, place: Path, published: str) -> None:
+    """Run one plan and keep its report."""
+    runs, started_s = str(place / "runs"), time.monotonic()
+    done = subprocess.run(
+        [*PROGRAM, "run", str(plan_with(name, rounds, place)), "-d", device, "--runs", runs], check=False
+    )
+    minutes = (time.monotonic() - started_s) / 60
+    beside = ("--with", published) if published else ()
+    text = told("results", "--runs", runs, "--format", "md", *beside)
+    REPORTS.mkdir(exist_ok=True)
+    (REPORTS / f"{name}.md").write_text(text, encoding="utf-8")
+    print(f"{name}: exit {done.returncode}, {minutes:.1f} min", file=sys.stderr)
+
+
+def main() -> None:
+    """Run the plans that are named."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="+", metavar="NAME")
+    parser.add_argument("--size", default="16GiB")
+    parser.add_argument("--rounds", type=int, default=0, help="0: as the plan says")
+    parser.add_argument("--dir", default="/var/tmp", help="of the scratch file")  # noqa: S108 (a disk)
+    parser.add_argument("--with", dest="published", default="", help="published table to lay beside")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="fsconsole-studies-", dir=options.dir) as folder:
+        made = told("scratch", "create", "--size", options.size, "--dir", folder, "--json")
+        device = json.loads(made)["device"]
+        try:
+            for name in options.names:
+                study(name, device, options.rounds, Path(folder), options.published)
+        finally:
+            told("scratch", "remove", device)
+
+
+if __name__ == "__main__":
+    main()
