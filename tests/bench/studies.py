@@ -58,7 +58,7 @@ def main() -> None:
     parser.add_argument("names", nargs="+", metavar="NAME")
     parser.add_argument("--size", default="16GiB")
     parser.add_argument("--rounds", type=int, default=0, help="0: as the plan says")
-    parser.add_argument("--dir", default="/var/tmp", help="of the scratch file")  # noqa: S108 (a disk)
+    parser.add_argument("--dir", default="/var/tmp", help="of the scratch file")
     parser.add_argument("--with", dest="published", default="", help="published table to lay beside")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="fsconsole-studies-", dir=options.dir) as folder:
