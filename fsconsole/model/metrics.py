@@ -205,6 +205,10 @@ class Metric(str, Enum):
     CHECK_USER = "check_user", "check user", Unit.SECONDS, "user time of the check"
     CHECK_SYSTEM = "check_system", "check sys", Unit.SECONDS, "system time of the check"
     CHECK_RSS = "check_rss", "check memory", Unit.BYTES, "peak resident memory of the check"
+    QUICK_CHECK = ("quick_check", "quick check", Unit.SECONDS,
+        "real time of the unforced check of the clean, filled filesystem, cold: e2fsck -p, as at boot")
+    QUICK_CHECK_USER = "quick_check_user", "quick check user", Unit.SECONDS, "user time of the unforced check"
+    QUICK_CHECK_SYSTEM = "quick_check_system", "quick check sys", Unit.SECONDS, "system time of the unforced check"
     CHECK_EMPTY = ("check_empty", "check empty", Unit.SECONDS,
         "real time of the same check of the new filesystem, before its first mount")
     CHECK_EMPTY_RSS = ("check_empty_rss", "check empty memory", Unit.BYTES,

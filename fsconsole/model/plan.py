@@ -37,6 +37,7 @@ class StepKind(str, Enum):
     REMOUNT = "remount"
     EXTENTS = "extents"
     UNMOUNT = "unmount"
+    QUICK_CHECK = "quick-check"
     CHECK = "check"
     CRASH_LOAD = "crash-load"
     RECOVER = "recover"
@@ -217,6 +218,7 @@ class After(Wire, frozen=True):
     crash: bool = False
     delete: DeleteWith = DeleteWith.RM
     extents: bool = True
+    quick_check: bool = False
 
 
 class Age(Wire, frozen=True):

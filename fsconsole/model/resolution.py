@@ -14,7 +14,7 @@ _LOAD_S = 0.001
 _COMMAND_S = 0.00025
 """Of a command's time: the start of a program takes 0.7 to 0.95 ms, which is part of it."""
 _COMMANDS = frozenset({
-    Metric.MKFS, Metric.MOUNT, Metric.MOUNT_FILLED, Metric.UNMOUNT, Metric.CHECK, Metric.CHECK_EMPTY, Metric.DELETE,
+    Metric.MKFS, Metric.MOUNT, Metric.MOUNT_FILLED, Metric.UNMOUNT, Metric.CHECK, Metric.CHECK_EMPTY, Metric.QUICK_CHECK, Metric.DELETE,
     Metric.DELETE_DURABLE, Metric.RECOVER, Metric.RECOVER_FSCK,
 })  # fmt: skip
 _TICK_S = 0.01

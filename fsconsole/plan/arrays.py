@@ -177,9 +177,13 @@ class Geometry:
 
     @property
     def ext4_words(self) -> str:
-        """Words for mkfs.ext4, in blocks."""
-        chunk, stripe = self.chunk_bytes // BLOCK_BYTES, self.stripe_bytes // BLOCK_BYTES
-        return f"-E stride={chunk},stripe_width={stripe}"
+        """Words for mkfs.ext4, in blocks of 4 KiB."""
+        return self.ext4_words_of(BLOCK_BYTES)
+
+    def ext4_words_of(self, block_bytes: int) -> str:
+        """Return the words for mkfs.ext4 with this block size."""
+        chunk, stripe = self.chunk_bytes // block_bytes, self.stripe_bytes // block_bytes
+        return f"-E stride={max(1, chunk)},stripe_width={max(1, stripe)}"
 
     @property
     def xfs_words(self) -> str:

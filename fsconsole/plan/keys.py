@@ -47,6 +47,7 @@ from fsconsole.plan.kinds import (
     a_size,
     a_text,
     age_toml,
+    geometry_toml,
     kept_as_text,
     map_typed,
     number_of,
@@ -60,6 +61,7 @@ from fsconsole.plan.kinds import (
     read_column,
     read_duration,
     read_file_size,
+    read_geometry,
     read_job,
     read_published,
     read_scheduler,
@@ -162,6 +164,9 @@ RUN = (
     Key("published", Kind('`{ memory = "2GiB" }` or `{ device = "10TB" }`', read_published, published_toml, map_typed),
         "Machine that the sizes were printed for: what `keep` = data-to-ram and fill are relative to.", (0, 0),
         ("published_memory_bytes", "published_device_bytes")),
+    Key("geometry", Kind('`{ chunk = "128KiB", data_disks = 10 }`', read_geometry, geometry_toml, map_typed),
+        "Stripes of a hardware RAID, which no kernel reports: every ext variant gets stride and stripe_width, every xfs variant su and sw, unless it names its own.",
+        (0, 0), ("stripe_chunk_bytes", "stripe_data_disks")),
     Key("equalise", a_member(Equalise), "Preparation of each device before each cell, so that no cell gets a fresher device: discard; zero; "
         "precondition (fill it with random data, twice); none.", Equalise.DISCARD),
     Key("age", Kind("`{ cycles = 3, fill = 0.7 }`", read_age, age_toml, map_typed), "Ages each new filesystem before its first load: in each cycle files of "
@@ -176,6 +181,7 @@ RUN = (
 
 AFTER = (
     Key("check", FLAG, "Forces a full check of the unmounted filesystem at the end of each cell.", default=True),
+    Key("quick_check", FLAG, "Times the check that a boot makes too, before the forced one, from cold caches: e2fsck -p, which trusts a clean filesystem (ext2, ext3, ext4).", default=False),
     Key("extents", FLAG, "Counts the extents of all files. Without it the filesystem is not mounted again before the unmount.", default=True),
     Key("crash", FLAG, "Crash test: shuts the filesystem down in the middle of an extra load, times the recovery and counts lost files.", default=False),
     Key("delete", a_member(DeleteWith), "How the files are removed, which is timed.", DeleteWith.RM),

@@ -238,6 +238,20 @@ def published_toml(sizes: tuple[int, int]) -> object:
     }
 
 
+def read_geometry(table: Table, name: str, _value: object) -> tuple[int, int]:
+    """Return the chunk in bytes and the number of data disks."""
+    found = table.table(name)
+    found.only("chunk", "data_disks")
+    return read_chunk(found, "chunk", found.raw("chunk")), found.as_integer(
+        "data_disks", found.raw("data_disks"), 1, 1024
+    )
+
+
+def geometry_toml(shape: tuple[int, int]) -> object:
+    """Return chunk and data disks as a plan file has them."""
+    return {"chunk": units.format_bytes_exact(shape[0]), "data_disks": shape[1]}
+
+
 def read_column(table: Table, name: str, value: object) -> Metric | None:
     """Return a column by its name; None for an empty one."""
     text = table.as_text(name, value, wanted="a column's name in quotes")

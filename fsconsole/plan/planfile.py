@@ -105,6 +105,9 @@ class PlanFile:
     keep: Keep = Keep.THREADS
     published_memory_bytes: int = 0
     published_device_bytes: int = 0
+    stripe_chunk_bytes: int = 0
+    """Of a hardware RAID, as typed in; 0: mkfs finds stripes itself, or none."""
+    stripe_data_disks: int = 0
     """Of the machine that the sizes were printed for; 0: not said."""
     equalise: Equalise = Equalise.DISCARD
     age: Age | None = None

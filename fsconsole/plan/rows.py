@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -21,6 +22,7 @@ from fsconsole.catalog.words import (
 from fsconsole.errors.targets import PlanBadValue
 from fsconsole.model.plan import RAW, Variant
 from fsconsole.plan import planfile
+from fsconsole.plan.arrays import BLOCK_BYTES, Geometry
 from fsconsole.plan.planfile import PlanFile, VariantText
 
 
@@ -96,6 +98,7 @@ def _all_named(plan: PlanFile, catalog: Catalog, kernel: str, known: Known) -> I
             wanted = f"at most {planfile.MAX_CELLS} combinations"
             raise PlanBadValue(where.path, where.key, "...", f"its values make {count} combinations", wanted)
         filesystem = catalog.get(checklist.filesystem)
+        stripes = _stripes(plan, filesystem)
         names = [name for name, _ in axes]
         for choice in product(*(values for _, values in axes)):
             values = tuple(zip(names, choice, strict=True))
@@ -105,7 +108,7 @@ def _all_named(plan: PlanFile, catalog: Catalog, kernel: str, known: Known) -> I
                 " ".join(_words(filesystem, Scope.MKFS, dict(mkfs))),
                 ",".join(_words(filesystem, Scope.MOUNT, dict(mount))),
             )
-            candidate = _candidate(text, filesystem, where, kernel, known)
+            candidate = _candidate(_striped(text, stripes), filesystem, where, kernel, known)
             broken = broken_rules(filesystem, candidate.chosen)
             yield replace(
                 candidate,
@@ -117,9 +120,35 @@ def _all_named(plan: PlanFile, catalog: Catalog, kernel: str, known: Known) -> I
             )
     for number, text in enumerate(plan.variants):
         where, filesystem = Where(plan.path, f"variant[{number}]"), catalog.get(text.filesystem)
-        candidate = _candidate(text, filesystem, where, kernel, known)
+        candidate = _candidate(_striped(text, _stripes(plan, filesystem)), filesystem, where, kernel, known)
         require_rules(filesystem, candidate.chosen, where)
         yield replace(candidate, number=number)
+
+
+_TAKE_STRIPES = frozenset({"ext2", "ext3", "ext4", "xfs"})
+_STRIPES_IN_WORDS = re.compile(r"\b(?:stride|stripe[-_]width|su|sw|sunit|swidth|noalign)\b")
+_BLOCK_IN_WORDS = re.compile(r"(?:^|\s)-b\s*(\d+)\b")
+
+
+def _stripes(plan: PlanFile, filesystem: Filesystem) -> Geometry | None:
+    """Return the stripes that the plan names, for filesystems whose mkfs takes such words."""
+    takes = plan.stripe_chunk_bytes and filesystem.name in _TAKE_STRIPES
+    return Geometry(plan.stripe_chunk_bytes, plan.stripe_data_disks) if takes else None
+
+
+def _striped(text: VariantText, stripes: Geometry | None) -> VariantText:
+    """Return a variant with the words for these stripes, unless it has some of its own.
+
+    Those of mke2fs count in blocks, and it makes small ones on small devices unless they are named.
+    """
+    if stripes is None or _STRIPES_IN_WORDS.search(text.mkfs):
+        return text
+    if text.filesystem == "xfs":
+        own = stripes.xfs_words
+    else:
+        block = _BLOCK_IN_WORDS.search(text.mkfs)
+        own = stripes.ext4_words_of(int(block[1])) if block else f"-b {BLOCK_BYTES} {stripes.ext4_words}"
+    return replace(text, mkfs=f"{text.mkfs} {own}".strip())
 
 
 def _words(filesystem: Filesystem, scope: Scope, values: dict[str, str]) -> Iterator[str]:

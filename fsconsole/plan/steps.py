@@ -329,6 +329,9 @@ def _filesystem_life(cell: Cell, target: TargetSpec, filesystem: Filesystem) -> 
     if cell.after.extents:
         yield from _extents(cell, mount, unmount)
     yield Step(StepKind.UNMOUNT, f"unmount {device}", (unmount,))
+    quick = words.filled(filesystem.commands.recover, device=device)
+    if cell.after.quick_check and quick:
+        yield Step(StepKind.QUICK_CHECK, f"drop all caches, check the clean {filesystem.name} unforced", (quick,))
     if cell.after.check and check:
         yield Step(StepKind.CHECK, f"check {filesystem.name} in full", (check,))
     if cell.after.crash:

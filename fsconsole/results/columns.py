@@ -15,6 +15,7 @@ OF_LIFE = (
     Metric.AGE, Metric.AGED_BYTES, Metric.AGED_FILES,
     Metric.RECOVER_FSCK, Metric.SYNCED, Metric.LOST_SYNCED, Metric.UNSYNCED, Metric.UNSYNCED_WHOLE, Metric.UNSYNCED_PART,
     Metric.CHECK, Metric.CHECK_USER, Metric.CHECK_SYSTEM, Metric.CHECK_RSS, Metric.CHECK_EMPTY, Metric.CHECK_EMPTY_RSS,
+    Metric.QUICK_CHECK, Metric.QUICK_CHECK_USER, Metric.QUICK_CHECK_SYSTEM,
     Metric.USED, Metric.INODES, Metric.NON_CONTIGUOUS, Metric.USABLE, Metric.OVERHEAD, Metric.DELETE, Metric.DELETE_USER,
     Metric.DELETE_SYSTEM, Metric.DELETE_DURABLE, Metric.ARRAY_SYNC,
 )  # fmt: skip
@@ -35,7 +36,7 @@ _SHOWN = (
     Metric.EXTENTS_MEAN, Metric.WRITE_SEEK, Metric.WRITEBACK_PAGES, Metric.READ_BEYOND,
 )  # fmt: skip
 _SHOWN_OF_LIFE = (
-    Metric.MKFS, Metric.MOUNT_FILLED, Metric.RECOVER, Metric.LOST_SYNCED, Metric.CHECK, Metric.DELETE_DURABLE,
+    Metric.MKFS, Metric.MOUNT_FILLED, Metric.RECOVER, Metric.LOST_SYNCED, Metric.QUICK_CHECK, Metric.CHECK, Metric.DELETE_DURABLE,
     Metric.DELETE, Metric.OVERHEAD,
 )  # fmt: skip
 GIVE_WAY = (
@@ -58,7 +59,7 @@ _COUNTED = frozenset({
 """Loads whose figure is operations; those of other loads are no more than their calls."""
 _MIXED = frozenset({WorkloadKind.FIO})
 """Loads of which nobody knows beforehand whether bytes or calls are their figure: both are shown."""
-_OF_BONNIE = tuple(
+_SHOWN_OF_BONNIE = tuple(
     BONNIE_RATES[test]
     for test in (
         BonnieTest.PUT_BLOCK, BonnieTest.GET_BLOCK, BonnieTest.SEEKS, BonnieTest.SEQ_CREATE, BonnieTest.RAN_CREATE,
@@ -114,7 +115,7 @@ def columns_of(
     if is_raw:
         return tuple(metric for metric in _OF_RAW if metric in present and metric not in PILOTS)
     if load is not None and load.kind is WorkloadKind.BONNIE:
-        return tuple(metric for metric in _OF_BONNIE if metric in present) or (primary_of(None, load, rows),)
+        return tuple(metric for metric in _SHOWN_OF_BONNIE if metric in present) or (primary_of(None, load, rows),)
     left_out = set() if load is None or load.kind in _COUNTED | _MIXED else set(_CALLS)
     # A delete in a directory has no unmount behind it.
     left_out |= {Metric.DELETE} if Metric.DELETE_DURABLE in present else set()
@@ -143,7 +144,7 @@ def primary_of(wanted: Metric | None, load: Workload | None, rows: Sequence[Grid
     if load is None:
         usual = (Metric.CHECK, Metric.DELETE_DURABLE, Metric.MKFS, Metric.DELETE)
     elif load.kind is WorkloadKind.BONNIE:
-        usual = (*_OF_BONNIE, Metric.REAL)
+        usual = (*_SHOWN_OF_BONNIE, Metric.REAL)
     elif load.kind in _TIMED:
         usual = (Metric.REAL_DRAINED, Metric.REAL)
     elif load.kind in _COUNTED:

@@ -74,7 +74,7 @@ _FIRST_OF_GROUP = {
     ),
     "check": (
         Metric.CHECK, Metric.CHECK_USER, Metric.CHECK_SYSTEM, Metric.CHECK_RSS, Metric.CHECK_EMPTY,
-        Metric.CHECK_EMPTY_RSS,
+        Metric.CHECK_EMPTY_RSS, Metric.QUICK_CHECK, Metric.QUICK_CHECK_USER, Metric.QUICK_CHECK_SYSTEM,
     ),
     "crash": (
         Metric.RECOVER, Metric.RECOVER_FSCK, Metric.LOST_SYNCED, Metric.SYNCED, Metric.UNSYNCED,

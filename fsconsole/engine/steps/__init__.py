@@ -27,6 +27,7 @@ HANDLERS: dict[StepKind, Handler] = {
     StepKind.REMOUNT: life.remount_timed,
     StepKind.EXTENTS: life.survey,
     StepKind.UNMOUNT: life.unmount_filled,
+    StepKind.QUICK_CHECK: life.check_quick,
     StepKind.CHECK: life.check,
     StepKind.CRASH_LOAD: crash.strike,
     StepKind.RECOVER: crash.recover,
