@@ -13,7 +13,7 @@ from fsconsole.catalog.filesystem import Catalog
 from fsconsole.errors.targets import PlanBadValue
 from fsconsole.model.place import FILL_SHARE, RESERVE_SHARE, Place
 from fsconsole.model.plan import DIRECTORY, Cell, Equalise, Order, Plan, Setting, Variant
-from fsconsole.model.workload import Layout, Workload
+from fsconsole.model.workload import Layout, Workload, WorkloadKind
 from fsconsole.plan import planfile
 from fsconsole.plan.directory_steps import directory_steps, own_path
 from fsconsole.plan.expand import FLASH_BYTES_PER_S, cell_uuid, estimate, workload_choices
@@ -172,6 +172,8 @@ def _shares() -> str:
 
 
 def _inodes(load: Workload) -> int:
+    if load.kind is WorkloadKind.COPY:
+        return load.sources_files + 1
     if not load.creates or load.is_open:
         return 0
     each = load.directories.files_per_directory

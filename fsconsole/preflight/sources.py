@@ -11,6 +11,7 @@ from fsconsole.model import DEFAULT_SCRATCH_DIR
 from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.plan.planfile import PlanFile
 from fsconsole.plan.sources import lies_in
+from fsconsole.system.run import find_program
 from fsconsole.text import printable
 from fsconsole.workloads.manifest import SourceUnusable, survey
 
@@ -18,8 +19,11 @@ from fsconsole.workloads.manifest import SourceUnusable, survey
 def with_sources(plan: PlanFile, runs_dir: str = "") -> tuple[PlanFile, tuple[str, ...]]:
     """Return the plan with the sources that exist here and the size of each copy, and notes of what was left out.
 
-    A command needs all of its sources, a copy one. Files are counted, not read. Raises PlanBadValue.
+    A command needs all of its sources, a copy one. Files are counted, not read. Raises PlanBadValue, ToolMissing.
     """
+    for load in plan.workloads:
+        if load.kind is WorkloadKind.COMMAND:
+            find_program(load.argv[0])
     notes: list[str] = []
     loads = tuple(
         _found(plan, number, load, runs_dir, notes) if load.sources else load

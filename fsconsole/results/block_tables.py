@@ -9,7 +9,7 @@ from fsconsole.model.events import WarningKind
 from fsconsole.model.figures import Publication, PublishedRow
 from fsconsole.model.metrics import Metric, Unit
 from fsconsole.model.state import RunState
-from fsconsole.model.workload import Layout, Workload
+from fsconsole.model.workload import Layout, Workload, WorkloadKind
 from fsconsole.results.blocks import Block, BlockKind, BlockRow, compared_figure
 from fsconsole.results.changes import change_texts, verdict_legend, verdict_words
 from fsconsole.results.columns import GIVE_WAY, SPECIAL
@@ -29,7 +29,7 @@ from fsconsole.results.requirements import limit_sentences, requirements_of, run
 from fsconsole.results.strip import strip_of, strip_scale
 from fsconsole.results.table import Column, TableRow, TableValue
 from fsconsole.text import cells_of, printable, shorten_middle
-from fsconsole.units import format_bytes_exact
+from fsconsole.units import format_bytes, format_bytes_exact
 
 LEAST_NAME = 20
 """Cells for names; where axes leave less they stand in the names."""
@@ -48,6 +48,8 @@ def block_title(block: Block) -> str:
             else "no filesystem"
         )
         return f"{block.name}: {about}"
+    if load.kind in (WorkloadKind.COMMAND, WorkloadKind.COPY):
+        return printable(f"{load.name}: {_program_words(load)}{', cold' if load.cold else ''}")
     parts = [load.kind.value]
     parts += [] if "threads" in block.axes else [f"{load.threads} thread{'' if load.threads == 1 else 's'}"]
     size = format_bytes_exact(load.file_size_bytes) if load.file_size_bytes and load.creates else ""
@@ -63,6 +65,18 @@ def block_title(block: Block) -> str:
     )
     parts += ["direct"] * load.direct + ["cold"] * load.cold + [load.sync_call.value] * load.syncs
     return printable(f"{load.name}: {', '.join(parts)}")
+
+
+_LONGEST_COMMAND = 60
+
+
+def _program_words(load: Workload) -> str:
+    """Return the start of a command, or what is copied."""
+    if load.kind is WorkloadKind.COMMAND:
+        return shorten_middle(" ".join(" ".join(load.argv).split()), _LONGEST_COMMAND)
+    what = shorten_middle(" ".join(load.sources), _LONGEST_COMMAND) or "an earlier load's files"
+    size = f", {load.sources_files} files, {format_bytes(load.sources_bytes)}" if load.sources_files else ""
+    return f"cp {load.copy_with or '-r'} of {what}{size}"
 
 
 def _own_load(row: BlockRow) -> Workload:

@@ -119,8 +119,9 @@ def columns_of(
     left_out = set() if load is None or load.kind in _COUNTED | _MIXED else set(_CALLS)
     # A delete in a directory has no unmount behind it.
     left_out |= {Metric.DELETE} if Metric.DELETE_DURABLE in present else set()
-    usual = (*_first_of(load, rows), *(_SHOWN_OF_LIFE if load is None else _SHOWN))
-    shown = [metric for metric in dict.fromkeys(usual) if metric in present - left_out]
+    first = _first_of(load, rows)
+    usual = (*first, *(_SHOWN_OF_LIFE if load is None else _SHOWN))
+    shown = [metric for metric in dict.fromkeys(usual) if metric in present - left_out.difference(first)]
     for metric in GIVE_WAY:
         if len(shown) > _MOST and metric in shown:
             shown.remove(metric)

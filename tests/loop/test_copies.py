@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import shutil
 from collections.abc import Iterator
 
 import pytest
@@ -118,6 +119,35 @@ def test_fsconsoles_own_files_are_no_source(device: str, sources: pathlib.Path, 
     assert said.returncode != 0
     assert "fsconsole's own" in said.stderr
     assert not list((tmp_path / "runs").iterdir())
+
+
+SMALLER = {
+    "repeats = 5": "repeats = 1",
+    '[[variant]]\ntype = "xfs"\n': "",
+    '[[variant]]\ntype = "btrfs"\n': "",
+    "os.path.dirname(os.__file__)": "os.path.join(os.path.dirname(os.__file__), 'json')",
+    "range(2000)": "range(20)",
+    "directories, files = 50, 20": "directories, files = 2, 2",
+}
+NEEDED = {"commands": ("git", "tar", "python3"), "commands-build": ("make", "cc", "python3")}
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_the_plans_of_commands_come_to_their_end(device: str, tmp_path: pathlib.Path, name: str) -> None:
+    if missing := [program for program in NEEDED[name] if shutil.which(program) is None]:
+        pytest.skip(f"no {missing[0]} on this machine")
+    plan = find_config(name).read_text()
+    for whole, smaller in SMALLER.items():
+        plan = plan.replace(whole, smaller)
+    (cell,) = done(plan, device, tmp_path)
+    made = [one.value for step in cell.steps for one in step.measurements if one.metric is Metric.FILES_MADE]
+    if name == "commands":
+        tree, pack, untar, bundle, clone, compiled, sqlite = made
+        assert (untar, compiled, pack, sqlite) == (tree, 2 * tree, 1, 1)
+        assert min(bundle, clone) > tree
+    else:
+        # 100 headers, 4 sources and a Makefile; what make makes lies there too.
+        assert made == [105, 0, 0]
 
 
 def test_the_plan_of_peiffer_comes_to_its_end(device: str, sources: pathlib.Path, tmp_path: pathlib.Path) -> None:

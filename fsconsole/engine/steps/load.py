@@ -50,6 +50,9 @@ def require_inodes(workload: Workload, root: int) -> None:
     A filesystem that creates inodes on demand reports 0, or as many as its free space holds (man 3 statvfs).
     """
     room = os.fstatvfs(root)
+    if room.f_files and workload.sources_files > room.f_ffree:
+        copies = f"'{workload.name}' copies {workload.sources_files} files"
+        raise StepFailed(f"{copies}, and the filesystem has {room.f_ffree} free inodes (df -i): ask mkfs for more")
     if not room.f_files or not workload.creates or not workload.files:
         return
     directories = subdirectories(workload.directories, threads=workload.threads, files=workload.files)

@@ -15,8 +15,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Step, StepKind
 from fsconsole.model.state import RunState
 from fsconsole.model.workload import Workload, WorkloadKind
-from fsconsole.plan.sources import sources_objection
-from fsconsole.plan.steps import TREE
+from fsconsole.plan.sources import lies_in, sources_objection
 from fsconsole.telemetry.machine import available_bytes
 from fsconsole.text import printable
 from fsconsole.units import format_bytes
@@ -46,6 +45,9 @@ def warm(work: CellWork, step: Step) -> StepResult:
     hidden, key = hidden_from_loads(work), (load.sources, load.at_most_bytes)
     if why := sources_objection(load.sources, is_copied_by_name=False):
         raise StepFailed(why)
+    for path in load.sources:
+        if lies_in(os.path.realpath(work.tree), path):
+            raise StepFailed(f"{path} is a source, and holds the directory that is the target")
     is_stopped, room = (lambda: work.run.requests.interrupting), available_bytes()
     known = work.run.manifests.get(key)
     try:
@@ -153,7 +155,7 @@ def _count(work: CellWork, directory: str) -> Counts:
             try:
                 fd = os.open(name, DIRECTORY_FLAGS, dir_fd=fd)
             except OSError as error:
-                raise StepFailed(f"{TREE}/{directory}: its directory is gone ({error.strerror})") from error
+                raise StepFailed(f"{work.tree}/{directory}: its directory is gone ({error.strerror})") from error
             opened.callback(os.close, fd)
         try:
             return manifest.count(fd, stop=lambda: work.run.requests.interrupting)

@@ -32,6 +32,7 @@ class Work:
     manifests: dict[object, Manifest] = field(default_factory=dict)
     before: dict[int, str] = field(default_factory=dict)
     is_interrupted: bool = False
+    tree: str = "/run/fsconsole/mnt/tree"
     told: list[tuple[WarningKind, str]] = field(default_factory=list)
 
     def warm(self) -> tuple[str, dict[Metric, float]]:
@@ -39,7 +40,7 @@ class Work:
             manifests=self.manifests, manifests_before=self.before, folder_path="/nowhere/runs/1",
             requests=SimpleNamespace(interrupting=self.is_interrupted),
         )  # fmt: skip
-        work = SimpleNamespace(run=run, cell=SimpleNamespace(workloads=(self.load,)), warn=self.warn)
+        work = SimpleNamespace(run=run, cell=SimpleNamespace(workloads=(self.load,)), warn=self.warn, tree=self.tree)
         result = sources.warm(cast("CellWork", work), WARM)
         return result.verdict, {one.metric: one.value for one in result.measurements}
 
@@ -108,6 +109,8 @@ def test_what_is_gone_foreign_or_a_way_out_ends_the_cell(tree: Path) -> None:
     for path, why in (("/proc/1", "nothing below /proc"), ("/srv/../etc", "write it as"), ("etc", "absolute")):
         with pytest.raises(StepFailed, match=why):
             Work(a_copy(path)).warm()
+    with pytest.raises(StepFailed, match="holds the directory that is the target"):
+        Work(a_copy(tree), tree=str(tree / "below" / "run")).warm()
     os.mkfifo(tree / "pipe")
     with pytest.raises(StepFailed, match="named pipe"):
         Work(a_copy(tree, kind=WorkloadKind.COMMAND)).warm()
