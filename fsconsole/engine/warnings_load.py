@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 from collections.abc import Sequence
@@ -71,7 +72,10 @@ def about_load(work: CellWork, workload: Workload, result: LoadResult) -> None:
     about_compression(work, workload)
     about_bonnie(work, workload, result)
     if result.failures:
-        work.warn(WarningKind.TARGET_FULL, result.failures, "Use a smaller scale or a larger device.")
+        is_quota = os.strerror(errno.EDQUOT) in result.failures
+        quota = "A quota ended the writes, not the space: see `quota -s`, or use a smaller scale."
+        hint = quota if is_quota else "Use a smaller scale or a larger device."
+        work.warn(WarningKind.TARGET_FULL, result.failures, hint)
 
 
 def about_bonnie(work: CellWork, workload: Workload, result: LoadResult) -> None:

@@ -48,7 +48,8 @@ def directory_plan(  # noqa: PLR0913 (each is a fact of its own)
     room = min((room_for(row.place) for row in rows), key=lambda one: one.free_bytes)
     ground = Ground(room.free_bytes, 0, memory_bytes)
     scaled = scaled_choices(plan_file, workload_choices(plan_file), ground)
-    choices = {bounded(one.loads, room): one for one in scaled}
+    allowed = min(row.place.allowed_bytes for row in rows)
+    choices = {_capped(bounded(one.loads, room), allowed): one for one in scaled}
     listed = list(rows)
     if plan_file.control:
         listed.insert(1, replace(rows[0], label=f"{rows[0].label} (control)", is_control=True))
@@ -150,6 +151,21 @@ def _numbered(
     return tuple(placed)
 
 
+def _capped(loads: Sequence[Workload], allowed: int) -> tuple[Workload, ...]:
+    """Return loads of which each ends before it fills more than is allowed, also where time alone would end it."""
+    endless = [number for number, load in enumerate(loads) if load.is_built_in and _adds(load) and not load.added_bytes]
+    left = max(0, allowed - written_bytes(loads))
+    return tuple(
+        replace(load, limit_bytes=max(load.block_size_bytes, left // len(endless))) if number in endless else load
+        for number, load in enumerate(loads)
+    )
+
+
+def _adds(load: Workload) -> bool:
+    """Return whether a load makes its filesystem fuller, however long it goes on."""
+    return any(kind in (WorkloadKind.CREATE, WorkloadKind.APPEND) for kind, _ in load.operations)
+
+
 def lacks(workloads: Sequence[Workload], place: Place, path: str) -> Iterator[str]:
     """Yield why loads don't fit into a directory's filesystem, in clauses."""
     wanted = written_bytes(workloads)
@@ -205,9 +221,12 @@ def writes_in_words(plan: Plan, row: Row, run_id: str) -> str:
     """Return what a run writes in a directory and what it deletes, as a sentence."""
     cells = [cell for cell in plan.cells if cell.target == row.path and not cell.unavailable]
     most = max((written_bytes(cell.workloads) for cell in cells), default=0)
+    amount = f"at most {units.format_bytes(most)}"
+    if any(not load.is_built_in for cell in cells for load in cell.workloads):
+        amount = "what its programs write"
     times = f"{len(cells)} time{'' if len(cells) == 1 else 's'}"
     name = own_path(row.path, os.path.basename(run_id))
     return (
-        f"each cell makes {name}, writes at most {units.format_bytes(most)} in it and deletes it: {times}. Nothing "
+        f"each cell makes {name}, writes {amount} in it and deletes it: {times}. Nothing "
         f"else there is touched. {units.format_bytes(row.place.allowed_bytes)} may be used ({_shares()})"
     )

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
-from fsconsole.model.place import own_name, reserve_bytes
+from fsconsole.model.place import own_name
 from fsconsole.system.block import start_writeback
 from fsconsole.system.files import mount_id, opened
 from fsconsole.workloads.tree import DIRECTORY_FLAGS, RemovalStopped, remove_tree
@@ -48,16 +48,6 @@ class RunDirectory:
     def tree(self) -> str:
         """Path of the part that generators are confined to."""
         return f"{self.path}/{TREE_NAME}"
-
-    def free_bytes(self) -> int:
-        """Return the free space of its filesystem for users without privilege. Raises OSError."""
-        room = os.fstatvfs(self.fd)
-        return room.f_bavail * room.f_frsize
-
-    def is_short_of_space(self) -> bool:
-        """Return whether less is free than must stay so on a live filesystem. Raises OSError."""
-        room = os.fstatvfs(self.fd)
-        return room.f_bavail * room.f_frsize < reserve_bytes(room.f_blocks * room.f_frsize)
 
     def close(self) -> None:
         """Close its descriptors."""

@@ -17,7 +17,7 @@ from fsconsole.inspect.extents import layout_measurements, survey_tree
 from fsconsole.model.events import FeatureSeen
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
-from fsconsole.model.place import reserve_bytes
+from fsconsole.model.place import RESERVE_SHARE, reserve_bytes
 from fsconsole.model.plan import Step
 from fsconsole.plan.directory import lacks, room_for
 from fsconsole.plan.sizing import Room
@@ -29,8 +29,8 @@ from fsconsole.workloads import run_directory
 from fsconsole.workloads.run_directory import NotOwn, RunDirectory
 from fsconsole.workloads.tree import RemovalStopped
 
-_POLL_S = 1.0
-"""statvfs asks the server of a network filesystem."""
+_ASKS_SERVER_S = 0.5
+"""Between two looks at the free space where statvfs may ask a server; that of a disk is looked at in each poll."""
 
 
 def make(work: CellWork, _step: Step) -> StepResult:
@@ -50,7 +50,11 @@ def make(work: CellWork, _step: Step) -> StepResult:
         if why := "; ".join(lacks(work.cell.workloads, now, path)):
             raise StepFailed(why)
         undo.pop_all()
-    own = run_directory.make(path, parent, work.run.request.run_id)
+    try:
+        own = run_directory.make(path, parent, work.run.request.run_id)
+    except OSError as error:
+        # A quota that is used up, for one.
+        raise StepFailed(f"no directory can be made in {path}: {error.strerror or error}") from error
     work.own = own
     work.stack.callback(_remove, work, own)
     work.run.sampler.gauges.watch_bdi(bdi_stats_path(work.run.places.debug, now.mount_point))
@@ -144,15 +148,18 @@ def room_of(own: RunDirectory) -> Room:
 
 
 def is_short_of_space(work: CellWork) -> bool:
-    """Return whether a load must be stopped, since others need what is left of the space; asks once a second."""
+    """Return whether a load must be stopped, since others need what is left of the space or the inodes."""
     own, now_s = work.own, time.monotonic()
     if own is None or work.short_of_space or now_s < work.looks_at_space_s:
         return work.short_of_space != ""
-    work.looks_at_space_s = now_s + _POLL_S
+    work.looks_at_space_s = now_s + (0 if work.place is not None and work.place.device else _ASKS_SERVER_S)
     room = os.fstatvfs(own.fd)
     reserve = reserve_bytes(room.f_blocks * room.f_frsize)
-    if own.free_bytes() < reserve:
-        work.short_of_space = f"stopped: less than {format_bytes(reserve)} was free on {work.cell.target}, the 5 % that stay free for others"
+    least = f"{100 * RESERVE_SHARE:.0f} % stay free for others"
+    if room.f_bavail * room.f_frsize < reserve:
+        work.short_of_space = f"stopped: less than {format_bytes(reserve)} were free on {work.cell.target}: {least}"
+    elif room.f_files and room.f_favail < room.f_files * RESERVE_SHARE:
+        work.short_of_space = f"stopped: only {room.f_favail} inodes were free on {work.cell.target}: {least}"
     return work.short_of_space != ""
 
 

@@ -160,10 +160,10 @@ def load(work: CellWork, step: Step) -> StepResult:
         _end_generator(work, window)
     if work.run.requests.interrupting:
         raise Interrupted
-    if result.is_failure:
-        raise StepFailed("; ".join(filter(None, (failure_in_words(workload, result), settings.memory_in_words(work)))))
     if work.short_of_space:
         raise StepFailed(work.short_of_space)
+    if result.is_failure:
+        raise StepFailed("; ".join(filter(None, (failure_in_words(workload, result), settings.memory_in_words(work)))))
     warnings_load.about_load(work, workload, result)
     warnings_load.about_cache(work, workload, window)
     warnings_directory.about_cold(work, workload, window)
