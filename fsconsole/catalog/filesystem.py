@@ -256,6 +256,8 @@ class Filesystem(Wire, frozen=True, eq=False):
     """Why a shutdown (FS_IOC_SHUTDOWN) shows nothing of a power loss on it; empty: it does."""
     mount_replays: bool = True
     """True: mounting recovers the filesystem after a power loss. False: only the recover command does."""
+    extent_lists: str = ""
+    """Program that tells where a file's extent list lies: "debugfs" or "xfs_db"; empty: none does."""
     look_words: str = ""
     """Mount options beside ro with which nothing is replayed, to look at what is on it."""
     since: str = ""

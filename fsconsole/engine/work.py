@@ -189,6 +189,8 @@ class CellWork:
     """None in the cell itself."""
     made: dict[int, SourceFiles] = field(default_factory=dict)
     """The files that workloads have made, by the workload's index."""
+    sampled: dict[int | None, tuple[int, ...]] = field(default_factory=dict)
+    """Inode numbers of some surveyed files, by the workload's index; None: of all files."""
     delete_began_s: float = 0.0
     """time.monotonic() at the delete's start; its clock runs until the end of the unmount after it."""
     features: dict[str, str] = field(default_factory=dict)
@@ -245,7 +247,7 @@ class CellWork:
         return os.path.basename(os.path.realpath(self.cell.target))
 
     def command(
-        self, argv: tuple[str, ...], *, accept_failure: bool = False, clock_runs_on: bool = False
+        self, argv: tuple[str, ...], *, accept_failure: bool = False, clock_runs_on: bool = False, stdin: bytes = b""
     ) -> CommandResult:
         """Run one command of the current step, journal it with its raw output, and return its result.
 
@@ -258,7 +260,7 @@ class CellWork:
             # A program is given a name: it must still lead to the device that was proved.
             if path in argv and (why := self.run.prover.absence(path)):
                 raise StepFailed(f"{path} {why}")
-        result = self.run.executor.run(Command(argv))
+        result = self.run.executor.run(Command(argv, stdin=stdin))
         self.keep(self.step_number, result)
         if not clock_runs_on:
             self.write_kept()

@@ -188,6 +188,9 @@ class Metric(str, Enum):
     EXTENT_SIZE_MEDIAN = "extent_size_median", "extent size", Unit.BYTES, "median size of an extent"
     GROUPS_PER_FILE = ("groups_per_file", "AGs/file", Unit.COUNT,
         "xfs: mean number of allocation groups that the extents of a file lie in")
+    LISTS_READ = ("lists_read", "lists read", Unit.PERCENT,
+        "share of files whose extent list does not fit the inode, so that reading them reads more metadata first: by xfs_db or "
+        "debugfs, of up to 64 files, evenly spread")
     FILES_MAPPED = "files_mapped", "files", Unit.COUNT, "files whose extents were read"
     FILES_COMPRESSED = ("files_compressed", "compressed", Unit.COUNT,
         "files with compressed extents; their extents don't mean fragmentation")

@@ -38,6 +38,7 @@ class StepKind(str, Enum):
     EXTENTS = "extents"
     UNMOUNT = "unmount"
     QUICK_CHECK = "quick-check"
+    EXTENT_LISTS = "extent-lists"
     CHECK = "check"
     CRASH_LOAD = "crash-load"
     RECOVER = "recover"

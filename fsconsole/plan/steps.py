@@ -332,6 +332,8 @@ def _filesystem_life(cell: Cell, target: TargetSpec, filesystem: Filesystem) -> 
     quick = words.filled(filesystem.commands.recover, device=device)
     if cell.after.quick_check and quick:
         yield Step(StepKind.QUICK_CHECK, f"drop all caches, check the clean {filesystem.name} unforced", (quick,))
+    if cell.after.extents:
+        yield from _extent_lists(cell, filesystem)
     if cell.after.check and check:
         yield Step(StepKind.CHECK, f"check {filesystem.name} in full", (check,))
     if cell.after.crash:
@@ -350,10 +352,23 @@ def _filesystem_life(cell: Cell, target: TargetSpec, filesystem: Filesystem) -> 
 def _extents(cell: Cell, mount: Argv, unmount: Argv) -> Iterator[Step]:
     yield Step(StepKind.REMOUNT, "unmount and mount, which trims preallocation", (unmount, mount))
     # One count of all files, or where several workloads make some, one for each of them.
-    makers = [n for n, load in enumerate(cell.workloads) if load.creates or load.kind not in BUILT_IN]
-    for maker in makers if len(makers) > 1 else (None,):
+    for maker in _makers(cell):
         of = "" if maker is None else f" of {cell.workloads[maker].name}"
         yield Step(StepKind.EXTENTS, f"count the extents of every file{of}", workload=maker)
+
+
+def _makers(cell: Cell) -> Sequence[int | None]:
+    makers = [n for n, load in enumerate(cell.workloads) if load.creates or load.kind not in BUILT_IN]
+    return makers if len(makers) > 1 else (None,)
+
+
+def _extent_lists(cell: Cell, filesystem: Filesystem) -> Iterator[Step]:
+    """Yield the look at extent lists; which inodes is only known when the files are there."""
+    if filesystem.extent_lists:
+        for maker in _makers(cell):
+            of = "" if maker is None else f" of {cell.workloads[maker].name}"
+            title = f"read the extent lists of up to 64 files{of} with {filesystem.extent_lists}, read-only"
+            yield Step(StepKind.EXTENT_LISTS, title, workload=maker)
 
 
 CRASH_BYTES = 32 * MIB

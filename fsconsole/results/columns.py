@@ -23,7 +23,7 @@ OF_LIFE = (
 _OF_RAW = (Metric.RAW_WRITE_1, Metric.RAW_WRITE_N, Metric.RAW_READ_1, Metric.RAW_READ_N, Metric.READTEST, *PILOTS)
 _OF_FILES = frozenset({
     Metric.EXTENTS_MEAN, Metric.EXTENTS_MEDIAN, Metric.EXTENTS_MAX, Metric.EXTENT_SIZE_MEDIAN, Metric.FILES_MAPPED,
-    Metric.FILES_COMPRESSED, Metric.GROUPS_PER_FILE,
+    Metric.FILES_COMPRESSED, Metric.GROUPS_PER_FILE, Metric.LISTS_READ,
 })  # fmt: skip
 
 SPECIAL = frozenset((*OF_BONNIE, *OF_WRITEBACK))

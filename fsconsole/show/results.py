@@ -64,7 +64,7 @@ _FIRST_OF_GROUP = {
     ),
     "extents": (
         Metric.EXTENTS_MEAN, Metric.EXTENTS_MEDIAN, Metric.EXTENTS_MAX, Metric.EXTENT_SIZE_MEDIAN,
-        Metric.GROUPS_PER_FILE, Metric.FILES_MAPPED, Metric.FILES_COMPRESSED,
+        Metric.GROUPS_PER_FILE, Metric.LISTS_READ, Metric.FILES_MAPPED, Metric.FILES_COMPRESSED,
         Metric.NON_CONTIGUOUS,
     ),
     "array": (Metric.ARRAY_SYNC,),

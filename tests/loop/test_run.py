@@ -130,6 +130,7 @@ def test_every_figure_of_a_cell_is_there_and_makes_sense(whole, filesystem):
     left_out |= {Metric.MADE, Metric.FILES_MADE, Metric.SOURCE_FILES, Metric.SOURCE_BYTES}
     left_out |= {*OF_MIXES, Metric.FSYNC_COUNT, Metric.FSYNC_MEAN, Metric.FSYNC_P50, Metric.FSYNC_P99, Metric.FSYNC_MAX}
     absent |= set() if filesystem == "xfs" else {Metric.GROUPS_PER_FILE}
+    absent |= set() if filesystem in ("ext4", "xfs") else {Metric.LISTS_READ}
     assert set(value) - left_out == set(Metric) - absent - of_reads - of_raw_rows - left_out
     assert value[Metric.WRITTEN] == 4 * 2 * MIB
     assert 0 < value[Metric.DURABLE] <= value[Metric.WRITE]
@@ -200,13 +201,17 @@ def test_every_command_has_its_raw_output_where_the_journal_says(whole):
             assert "Pass 5: Checking group summary information" in said
 
 
+FOUND_OUT = ("unshare", "debugfs", "xfs_db")
+"""Commands that no plan lists: a generator's own, and looks at inodes, which have no number before they are made."""
+
+
 def test_what_was_executed_is_what_was_planned_but_for_the_uuids(whole):
     events, folder, planned = whole
     for document, cell in zip(planned["cells"], read_state(folder).cells, strict=True):
         listed = [neutral(step["commands"]) for step in document["steps"]]
-        # A generator's own command is the engine's matter: it can't be repeated by hand without the engine.
         executed = [
-            neutral([command.argv for command in step.commands if command.argv[0] != "unshare"]) for step in cell.steps
+            neutral([command.argv for command in step.commands if command.argv[0] not in FOUND_OUT])
+            for step in cell.steps
         ]
         assert executed == listed
         told = [event for event in events if event["event"] == "step_started" and event["cell"] == cell.index]

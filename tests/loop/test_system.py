@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from fsconsole.errors.runs import ExtentsUnreadable, KernelLacks
+from fsconsole.inspect.extent_lists import DEBUGFS, XFS_DB, debugger_call, share_in_blocks
 from fsconsole.inspect.extents import layout_measurements, survey_tree
 from fsconsole.inspect.layout import LayoutRecorder
 from fsconsole.model.command import Command, CommandResult
@@ -311,6 +313,10 @@ def test_extents_of_every_file_are_those_that_filefrag_lists_and_counts(
 def test_the_layout_of_48_interleaved_files_is_what_filefrag_lists(make_tree: MakeTree, filesystem: str) -> None:
     tree = make_tree(filesystem)
     write_interleaved(tree, files=48, rounds=6)
+    with (tree / "sparse").open("wb") as file:
+        for place in range(60):
+            file.seek(place * 8192)
+            file.write(os.urandom(4096))
     os.sync()
     fd = os.open(tree, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -319,7 +325,7 @@ def test_the_layout_of_48_interleaved_files_is_what_filefrag_lists(make_tree: Ma
     finally:
         os.close(fd)
     layout = recorder.layout()
-    assert layout.names == tuple(sorted(f"grown{number}" for number in range(48)))
+    assert layout.names == (*sorted(f"grown{number}" for number in range(48)), "sparse")
     block = layout.unit_bytes
     listed: dict[int, str] = {}
     for name in layout.names:
@@ -334,6 +340,17 @@ def test_the_layout_of_48_interleaved_files_is_what_filefrag_lists(make_tree: Ma
     assert [drawn[at] for at in range(last)] == [
         LETTERS[layout.names.index(listed[at])] if at in listed else "." for at in range(last)
     ]
+    # ext4 has room for 4 extents in an inode, xfs for 21.
+    counts = [len(read(tree / name)) for name in layout.names]
+    device, program = run("findmnt", "-no", "SOURCE", str(tree)).strip(), {"ext4": DEBUGFS}.get(filesystem, XFS_DB)
+    argv, stdin = debugger_call(program, device, recorder.sampled_inodes)
+    # What is in the log alone no debugger sees.
+    run("mount", "-o", "remount,ro", str(tree))
+    run("blockdev", "--flushbufs", device)
+    said = subprocess.run(argv, input=stdin, capture_output=True, check=True).stdout.decode()
+    beyond = sum(count > {"ext4": 4}.get(filesystem, 21) for count in counts)
+    assert beyond >= 1
+    assert share_in_blocks(program, said) == pytest.approx(100 * beyond / len(counts))
 
 
 @pytest.mark.parametrize("filesystem", ["ext4", "xfs", "btrfs"])

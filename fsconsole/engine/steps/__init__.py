@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from fsconsole.engine.steps import ageing, arrays, crash, directory, equalise, life, load, pilot, raw, settings, sources
+from fsconsole.engine.steps import (
+    ageing,
+    arrays,
+    crash,
+    directory,
+    equalise,
+    layout,
+    life,
+    load,
+    pilot,
+    raw,
+    settings,
+    sources,
+)
 from fsconsole.engine.work import Handler
 from fsconsole.model.plan import StepKind
 
@@ -28,6 +41,7 @@ HANDLERS: dict[StepKind, Handler] = {
     StepKind.EXTENTS: life.survey,
     StepKind.UNMOUNT: life.unmount_filled,
     StepKind.QUICK_CHECK: life.check_quick,
+    StepKind.EXTENT_LISTS: layout.read_lists,
     StepKind.CHECK: life.check,
     StepKind.CRASH_LOAD: crash.strike,
     StepKind.RECOVER: crash.recover,

@@ -10,6 +10,7 @@ from contextlib import ExitStack, suppress
 
 from fsconsole.catalog.filesystem import Scope
 from fsconsole.devices.place import DIRECTORY_FLAGS, differs, place_of
+from fsconsole.engine.steps import layout
 from fsconsole.engine.work import CellWork, Interrupted, StepFailed, StepResult
 from fsconsole.errors.runs import ExtentsUnreadable, KernelLacks
 from fsconsole.errors.targets import DirectoryChanged
@@ -119,7 +120,9 @@ def survey(work: CellWork, step: Step) -> StepResult:
             fd = os.open(name, DIRECTORY_FLAGS, dir_fd=fd)
             stack.callback(os.close, fd)
         try:
-            return StepResult(layout_measurements(survey_tree(fd)))
+            recorder = layout.recorder_of(work, fd)
+            surveyed = survey_tree(fd, recorder.add)
+            return StepResult((*layout_measurements(surveyed), *layout.noted(work, recorder)))
         except (KernelLacks, ExtentsUnreadable) as error:
             return StepResult(reason=str(error))
 

@@ -16,7 +16,7 @@ from tests.unit.plan.examples import DEVICE, SMALLEST, VARIANT, WORKLOAD, build
 
 LIFE = [
     "gate", "equalise", "mkfs", "features", "check-empty", "mount", "quiesce", "workload", "drain", "remount", "extents",
-    "unmount", "check", "cold-mount", "delete", "delete-unmount", "release",
+    "unmount", "extent-lists", "check", "cold-mount", "delete", "delete-unmount", "release",
 ]  # fmt: skip
 
 
@@ -44,14 +44,14 @@ def test_the_life_of_a_filesystem_is_in_the_order_of_the_manual() -> None:
 def test_every_workload_that_makes_files_has_its_own_quiet_start_drain_and_extents() -> None:
     text = SMALLEST + WORKLOAD.replace("large files", "more")
     load = ["quiesce", "workload", "drain"]
-    assert kinds(text) == [*LIFE[:6], *load, *load, "remount", "extents", *LIFE[10:]]
-    numbers = [step.workload for step in steps(text) if step.kind.value in (*load, "extents")]
-    assert numbers == [0, 0, 0, 1, 1, 1, 0, 1]
+    assert kinds(text) == [*LIFE[:6], *load, *load, "remount", "extents", *LIFE[10:13], *LIFE[12:]]
+    numbers = [step.workload for step in steps(text) if step.kind.value in (*load, "extents", "extent-lists")]
+    assert numbers == [0, 0, 0, 1, 1, 1, 0, 1, 0, 1]
 
 
 def test_a_cell_without_extents_and_check_has_the_mounts_of_load_and_delete_alone() -> None:
     after = "after = { extents = false, check = false }\n[["
-    bare = [kind for kind in LIFE if kind not in ("check-empty", "remount", "extents", "check")]
+    bare = [kind for kind in LIFE if kind not in ("check-empty", "remount", "extents", "extent-lists", "check")]
     assert kinds(SMALLEST.replace("[[", after, 1)) == bare
 
 
@@ -104,7 +104,7 @@ def test_the_title_of_every_kind_says_what_it_does() -> None:
 
 def test_options_of_a_plan_add_change_and_leave_out_steps() -> None:
     assert commands(SMALLEST + "[after]\ndelete = 'built-in'\n", StepKind.DELETE) == ()
-    unchecked = [kind for kind in LIFE[:12] if kind != "check-empty"]
+    unchecked = [kind for kind in LIFE[:13] if kind != "check-empty"]
     assert kinds(SMALLEST + "[after]\ncheck = false\ndelete = 'none'\n") == [*unchecked, "release"]
     assert kinds(SMALLEST + "[settings]\nread_ahead = '2MiB'\n")[:3] == ["gate", "settings", "equalise"]
 
@@ -116,7 +116,8 @@ def test_a_crash_comes_after_the_check_with_a_strike_for_each_way_of_recovery() 
     strike = ["crash-load", "recover", "crash-verify"]
     for filesystem, strikes in (("ext3", 2), ("ext4", 2), ("xfs", 1), ("f2fs", 1), ("ext2", 1), ("btrfs", 1)):
         text = SMALLEST.replace("ext4", filesystem) + CRASH
-        assert kinds(text) == [*LIFE[:13], *strike * strikes, *LIFE[13:]], filesystem
+        lists = ["extent-lists"] if filesystem in ("ext4", "xfs") else []
+        assert kinds(text) == [*LIFE[:12], *lists, "check", *strike * strikes, *LIFE[14:]], filesystem
     recoveries = [step.commands for step in steps(SMALLEST + CRASH) if step.kind is StepKind.RECOVER]
     assert [[argv[0] for argv in argvs] for argvs in recoveries] == [["mount"], ["e2fsck", "e2fsck", "mount"]]
     assert build(SMALLEST + CRASH, DEVICE).estimate.bytes_to_write > build(SMALLEST, DEVICE).estimate.bytes_to_write
