@@ -120,9 +120,18 @@ class HangDetector:
         devices = tuple(os.path.basename(os.path.realpath(path)) for path in watched.targets)
         sleepers = Sleepers(watched.proc)
         self._timer = StallTimer(
-            lambda: ended_io(devices), lambda: waiting_in(watched.proc, watched.task), sleepers.asleep
+            lambda: ended_io(devices), lambda: waiting_in(watched.proc, watched.task), lambda: self._asleep(sleepers)
         )
         self.watched = watched
+
+    def _asleep(self, sleepers: Sleepers) -> tuple[Waiting, ...]:
+        """Return who sleeps; nobody while a program makes the load: it may sleep for as long as it likes."""
+        cell, step = self.cell, self.step
+        if cell is not None and step is not None and step.kind is StepKind.WORKLOAD and step.number < len(cell.steps):
+            number = cell.steps[step.number].workload
+            if number is not None and not cell.workloads[number].is_built_in:
+                return ()
+        return sleepers.asleep()
 
     @property
     def has_killed(self) -> bool:
@@ -133,6 +142,10 @@ class HangDetector:
         """Poll; return whether the run has made no progress for too long."""
         watched, timer = self.watched, self._timer
         if watched is None or timer is None:
+            return False
+        if self.step is not None and self.step.kind is StepKind.WARM:
+            # It waits for the disk of its sources, which is none of the run's devices.
+            timer.reset()
             return False
         still_s = timer.still_s((self.cell, self.step), time.monotonic())
         if still_s < (min(_TIMEOUT_AFTER_KILL_S, hang_timeout_s()) if self.has_killed else hang_timeout_s()):

@@ -35,6 +35,7 @@ MAX_NAME_CHARACTERS = 200
 MAX_AGE_CYCLES = 100
 MIN_AGE_FILL, MAX_AGE_FILL = 0.01, 0.9
 MAX_WORD_CHARACTERS, MAX_JOB_CHARACTERS = 4096, 65536
+MAX_WORDS = 1000
 MIN_DURATION_S, MAX_DURATION_S = 0.01, 30 * 86400.0
 PAGE_BYTES = 4 * KIB
 """The least page of any machine; where pages are larger the kernel rounds down, and the run says so."""
@@ -320,7 +321,10 @@ def read_argv(table: Table, name: str, value: object) -> tuple[str, ...]:
     """Return the words of a command. Raises PlanBadValue."""
     if not isinstance(value, list) or not value:
         raise table.bad(name, "must be a list of words", '["tar", "xf", "/srv/src.tar"]')
-    return tuple(table.as_text(name, word, MAX_WORD_CHARACTERS) for word in value)
+    words = tuple(table.as_text(name, word, MAX_WORD_CHARACTERS) for word in value)
+    if len(words) > MAX_WORDS or "\0" in "".join(words) or not words[0]:
+        raise table.bad(name, "not a command", f"a program and at most {MAX_WORDS - 1} words, without NUL characters")
+    return words
 
 
 def read_sources(table: Table, name: str, value: object) -> tuple[str, ...]:

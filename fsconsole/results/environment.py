@@ -8,7 +8,7 @@ from enum import Enum
 from functools import lru_cache
 
 from fsconsole.model.device import Identity
-from fsconsole.model.plan import Variant
+from fsconsole.model.plan import StepKind, Variant
 from fsconsole.model.rounds import FREE_PAGE_REPORTING
 from fsconsole.model.run import TOOL_FACT
 from fsconsole.model.state import RunState
@@ -171,6 +171,11 @@ def _workload_facts(state: RunState) -> Facts:
                 field = load.sizing.chooses.value
                 words = f"{field.removesuffix('_bytes').replace('_', ' ')} of {place}, by its pilot"
                 found.setdefault((None, words), {})[_value_words(field, getattr(load, field))] = None
+    for cell, known in zip(state.request.plan.cells, state.cells, strict=False):
+        for step in known.steps:
+            of = cell.steps[step.number].workload if step.number < len(cell.steps) else None
+            if step.kind is StepKind.WARM and step.verdict and of is not None:
+                found.setdefault((Varied.WORKLOAD, f"sources of workload {of + 1}, read"), {})[step.verdict] = None
     return {key: ", ".join(value or "none" for value in values) for key, values in found.items()}
 
 

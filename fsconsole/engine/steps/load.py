@@ -18,7 +18,7 @@ from fsconsole.model.events import LatencySeen, Outcome, WarningKind
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Step
-from fsconsole.model.workload import Workload
+from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.system.block import syncfs
 from fsconsole.system.processes import is_running
 from fsconsole.telemetry.machine import cpu_snapshot, read_writeback
@@ -232,6 +232,9 @@ def drain(work: CellWork, _step: Step) -> StepResult:
     drain_s, workload = end.monotonic_ns / 1e9 - begin_s, window.handle.workload
     warnings_load.about_duration(work, workload.name, window.result.elapsed_s + drain_s, workload.sizing)
     made = sources.count_made(work, window) if not workload.is_built_in else ()
+    if workload.kind is WorkloadKind.COPY:
+        # Its bytes were not known at its end.
+        warnings_load.about_cache(work, workload, window)
     figures = protocol.drain_measurements(window.result, drain_s, end.monotonic_ns)
     return StepResult((*figures, *made, *_finish(work, window, end)))
 

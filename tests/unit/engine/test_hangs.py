@@ -1,9 +1,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import cast
 
-from fsconsole.engine.hangs import StallTimer
-from fsconsole.system.processes import Waiting, in_words
+from msgspec.structs import replace
+
+from fsconsole.engine.hangs import CurrentStep, HangDetector, StallTimer
+from fsconsole.model.plan import Step, StepKind
+from fsconsole.model.workload import Workload, WorkloadKind
+from fsconsole.system.processes import Sleepers, Waiting, in_words
+from tests.unit.results import build
 
 MKFS = Waiting(7, "mkfs.ext4", "blkdev_issue_discard")
 
@@ -52,6 +58,26 @@ def test_time_without_progress_counts_while_somebody_waits_or_all_sleep() -> Non
     assert max(still([(1, who, "load") for who in ((LOG,), (), (LOG,), (LOG,), ()) * 20])) < 5
     # A pause of the machine is not counted for the device.
     assert still([(1, (MKFS,), "mkfs")] * 2, pause_s=600)[1] < 60
+
+
+class Asleep:
+    """Processes that all sleep."""
+
+    def asleep(self) -> tuple[Waiting, ...]:
+        return (LOG,)
+
+
+def test_a_command_may_sleep_and_other_steps_may_not() -> None:
+    detector, sleepers = HangDetector(), cast("Sleepers", Asleep())
+    load = Workload("sleep", WorkloadKind.COMMAND, 1, 0, 0, 65536, argv=("sleep", "600"))
+    steps = (Step(StepKind.WORKLOAD, "sleep", workload=0), Step(StepKind.DRAIN, "drain", workload=0))
+    detector.cell = replace(build.cell(0), workloads=(load,), steps=steps)
+    for number, kind, who in ((0, StepKind.WORKLOAD, ()), (1, StepKind.DRAIN, (LOG,))):
+        detector.step = CurrentStep(number, kind, 0.0)
+        assert detector._asleep(sleepers) == who
+    detector.cell = replace(detector.cell, workloads=(replace(load, kind=WorkloadKind.CREATE, argv=()),))
+    detector.step = CurrentStep(0, StepKind.WORKLOAD, 0.0)
+    assert detector._asleep(sleepers) == (LOG,)
 
 
 def test_the_first_that_waits_is_named_and_the_others_are_counted() -> None:
