@@ -42,6 +42,17 @@ class PlanChanged(FsconsoleError):
     advice = "Save again to choose what to do with it, or save under another name."
 
 
+class ProfileRefused(FsconsoleError, exit_code=ExitCode.PLAN_BAD_VALUE):
+    """A line of an FFSB profile that can't be read, or can't be carried out as FFSB would; line 0: the whole file."""
+
+    path: str
+    line: int
+    said: str
+    why: str
+    sentence = "{path}:{line}: '{said}': {why}."
+    advice = "Change this line. README (FFSB profiles) lists the keys that are read, and how."
+
+
 class PlanNotToml(FsconsoleError, exit_code=ExitCode.PLAN_NOT_TOML):
     """A plan file with a syntax error; where is the TOML reader's own words, with line and column."""
 

@@ -125,6 +125,8 @@ class Sizing(Wire, frozen=True):
     """The limit that keeps it shorter, as a clause; empty if none does."""
 
 
+WHOLE_FILE = 2**62
+"""More bytes than a file has: reads go on to its end."""
 AS_CREATE = (0,)
 """Thread counts of a plan's workload that has as many threads as the create whose files it uses."""
 
@@ -152,6 +154,12 @@ class Workload(Wire, frozen=True):
     """Of COMPRESSIBLE data."""
     direct: bool = False
     """O_DIRECT."""
+    size_weights: tuple[tuple[int, int], ...] = ()
+    """Sizes of new files in bytes, and how often each is drawn; empty: file_size_bytes."""
+    operation_bytes: int = 0
+    """Of a mix: bytes that an operation moves in a file that is there; WHOLE_FILE; 0: file_size_bytes, or all."""
+    picks_all: bool = False
+    """Of a mix: each thread draws from all files of its source, as FFSB; else from a share of its own."""
     ftruncate: bool = False
     """New files get their size by ftruncate(2) before their first write, as tiobench's."""
     fsync_every: int = 0
@@ -183,6 +191,8 @@ class Workload(Wire, frozen=True):
     """Of a plan's workload: "auto" where a pilot sizes it; empty in a cell."""
     total_size_bytes: int = 0
     """Of a plan's create: what all its files hold together, each an equal share in whole blocks; 0 in a cell."""
+    profile: str = ""
+    """Of a plan's ffsb table alone: the profile that loads are read from; empty in a plan and in its cells."""
     of: str = ""
     """Of a plan's workload: name of the create whose files it uses, by default the nearest before it; empty in a cell."""
     generator: Generator = Generator.BUILT_IN
@@ -220,11 +230,14 @@ class Workload(Wire, frozen=True):
     @property
     def largest_file_bytes(self) -> int:
         """The upper end of the range of file sizes."""
-        return max(self.file_size_bytes, self.file_size_max_bytes)
+        return max(self.file_size_bytes, self.file_size_max_bytes, *(size for size, _ in self.size_weights))
 
     @property
     def mean_file_bytes(self) -> int:
-        """The middle of the range of file sizes."""
+        """The middle of the range of file sizes, or the mean of those that are drawn by weight."""
+        if self.size_weights:
+            drawn = sum(weight for _, weight in self.size_weights)
+            return sum(size * weight for size, weight in self.size_weights) // drawn
         return (self.file_size_bytes + self.largest_file_bytes) // 2
 
     @property

@@ -19,6 +19,7 @@ from fsconsole.model.metrics import Metric, column_named
 from fsconsole.model.plan import Age
 from fsconsole.model.workload import (
     OPERATIONS,
+    WHOLE_FILE,
     WorkloadKind,
 )
 from fsconsole.text import GIB, KIB, TIB
@@ -315,6 +316,33 @@ def read_age(table: Table, name: str, _value: object) -> Age | None:
 def age_toml(age: Age | None) -> object:
     """Return the ageing as a plan file has it."""
     return {} if age is None else {"cycles": age.cycles, "fill": age.fill}
+
+
+def read_size_weights(table: Table, name: str, _value: object) -> tuple[tuple[int, int], ...]:
+    """Return sizes with their weights. Raises PlanBadValue."""
+    sizes = table.table(name)
+    found = [
+        (sizes.as_size(each, each, 1, MAX_FILE_SIZE_BYTES), sizes.as_integer(each, sizes.raw(each), 1, MAX_WEIGHT))
+        for each in sizes.names()
+    ]
+    if not found or len({size for size, _ in found}) < len(found):
+        raise table.bad(name, "each size must have one weight", '{ "4KiB" = 33, "1MiB" = 2 }')
+    return tuple(found)
+
+
+def size_weights_toml(weights: tuple[tuple[int, int], ...]) -> object:
+    """Return sizes with their weights as a plan file has them."""
+    return {units.format_bytes_exact(size): weight for size, weight in weights}
+
+
+def read_operation_size(table: Table, name: str, value: object) -> int:
+    """Return a size; WHOLE_FILE for "file". Raises PlanBadValue."""
+    return WHOLE_FILE if value == "file" else table.as_size(name, value, 1, MAX_FILE_SIZE_BYTES)
+
+
+def operation_size_toml(size_bytes: int) -> object:
+    """Return the size of a mix's operations as a plan file has it."""
+    return "file" if size_bytes == WHOLE_FILE else units.format_bytes_exact(size_bytes)
 
 
 def read_argv(table: Table, name: str, value: object) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from fsconsole.model.figures import Measurement, Publication, PublishedFigure, P
 from fsconsole.model.metrics import Metric, Unit
 from fsconsole.model.plan import Keep
 from fsconsole.model.wire import Wire
-from fsconsole.plan.read import configs_folder
+from fsconsole.plan.shipped import configs_folder
 from fsconsole.text import KIB, MIB
 
 _UNITS: Mapping[str, tuple[Unit, float]] = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
 from pathlib import Path
 
 import tomli
@@ -28,6 +27,7 @@ from fsconsole.plan.arrays import least_members
 from fsconsole.plan.planfile import ArrayAxis, Checklist, PlanFile, VariantText
 from fsconsole.plan.read_workload import read_workloads
 from fsconsole.plan.scaling import wrong_keep
+from fsconsole.plan.shipped import configs_folder
 from fsconsole.text import MIB
 
 MAX_PLAN_FILE_BYTES = MIB
@@ -38,13 +38,6 @@ _NO_FILES = (
     (stat.S_ISFIFO, "a named pipe"),
     (stat.S_ISSOCK, "a socket"),
 )
-
-
-def configs_folder() -> Path:
-    """Return the folder of shipped plan files, wherever fsconsole is installed."""
-    package = Path(str(files("fsconsole")))
-    inside = package / "configs"
-    return inside if inside.is_dir() else package.parent / "configs"
 
 
 def list_configs() -> tuple[Path, ...]:

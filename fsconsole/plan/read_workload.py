@@ -8,7 +8,19 @@ from itertools import product
 
 from fsconsole.catalog.tables import Table, nearest_words
 from fsconsole.errors.targets import PlanUnknownKey
-from fsconsole.model.workload import AS_CREATE, BUILT_IN, End, Layout, SizedBy, Sizing, SyncCall, Workload, WorkloadKind
+from fsconsole.model.workload import (
+    AS_CREATE,
+    BUILT_IN,
+    WHOLE_FILE,
+    End,
+    Layout,
+    SizedBy,
+    Sizing,
+    SyncCall,
+    Workload,
+    WorkloadKind,
+)
+from fsconsole.plan.ffsb import expanded
 from fsconsole.plan.fio_load import objection as fio_objection
 from fsconsole.plan.generators import wrong_generator
 from fsconsole.plan.keys import WORKLOAD, applies, read_keys
@@ -32,7 +44,8 @@ _Broken = tuple[str, str, str]
 
 
 def read_workloads(tables: Sequence[Table]) -> tuple[Workload, ...]:
-    """Return the workloads that the tables describe, in order; raises PlanUnknownKey, PlanBadValue."""
+    """Return the workloads that the tables describe, in order; raises PlanUnknownKey, PlanBadValue, ProfileRefused."""
+    tables = expanded(tables)
     workloads = tuple(map(_read_workload, tables))
     workloads = tuple(
         replace(load, size="auto") if is_sized_by_default(workloads, number) else load
@@ -84,7 +97,7 @@ def is_sized_by_default(workloads: Sequence[Workload], number: int) -> bool:
     load = workloads[number]
     if load.size or (load.file_size_bytes and load.kind is not WorkloadKind.MIX) or load.limit_bytes or load.duration_s:
         return False
-    if load.total_size_bytes:
+    if load.total_size_bytes or (load.size_weights and load.kind is WorkloadKind.CREATE):
         return False
     if load.kind is WorkloadKind.CREATE:
         return True
@@ -158,7 +171,8 @@ def _read_workload(table: Table) -> Workload:
     is_limited = workload.limit_bytes or workload.duration_s
     if workload.kind is WorkloadKind.CREATE and not is_limited:
         return workload
-    if not workload.file_size_bytes and any(kind in _SIZED for kind, _ in workload.operations):
+    is_sized = workload.file_size_bytes or workload.size_weights
+    if not is_sized and any(kind in _SIZED for kind, _ in workload.operations):
         table.raw("file_size")
     return workload
 
@@ -218,7 +232,17 @@ def _wrong_sizes(table: Table, load: Workload) -> Iterator[_Broken]:
 
 
 def _wrong_total(load: Workload) -> Iterator[_Broken]:
-    """Yield why the size of all files together says nothing, or too little."""
+    """Yield why sizes drawn by weight, or the size of all files together, say nothing, or too little."""
+    if load.size_weights and not load.creates:
+        yield "file_sizes", "it makes no files", "a create, or a mix with create"
+    if load.size_weights and (load.file_size_bytes or load.total_size_bytes or load.size):
+        yield "file_sizes", "another key sizes its files already", "one of file_size, file_sizes, total_size and size"
+    if load.size_weights and load.direct and any(size % SECTOR_BYTES for size, _ in load.size_weights):
+        yield (
+            "file_sizes",
+            "direct I/O moves whole sectors (O_DIRECT, man 2 open)",
+            f"multiples of {SECTOR_BYTES} bytes",
+        )
     if not load.total_size_bytes:
         return
     if load.kind is not WorkloadKind.CREATE:
@@ -291,7 +315,16 @@ def _wrong_for_fio(loads: Sequence[Workload], number: int, load: Workload) -> It
 
 def _wrong_mix(load: Workload) -> Iterator[_Broken]:
     if load.kind is not WorkloadKind.MIX:
+        if load.operation_bytes:
+            yield "operation_size", "only a mix has it", 'kind = "mix", or file_size'
+        if load.picks_all:
+            yield "pick", "only a mix draws files", 'kind = "mix"'
         return
+    moves = [kind.value for kind, _ in load.weights if kind not in (WorkloadKind.READ, WorkloadKind.STAT)]
+    if load.operation_bytes == WHOLE_FILE and {"append", *(kind.value for kind in _AT_PLACES)} & {*moves}:
+        yield "operation_size", "only reads go to the end of a file", "a size"
+    if load.picks_all and load.deletes:
+        yield "pick", "a thread may draw a file that another one has deleted", 'pick = "own"'
     if not load.weights:
         yield "weights", "required for a mix", "{ read = 3, random-write = 1 }"
     if load.directories.layout is Layout.PER_COUNT:
@@ -319,7 +352,8 @@ def _without_files(table: Table, loads: Sequence[Workload], number: int) -> Iter
             yield "of" if table.has("of") else "kind", why, "another create before it"
     is_at_places = any(kind in _AT_PLACES for kind, _ in load.operations)
     create = loads[source]
-    made = create.file_size_bytes or create.total_size_bytes // (create.files or max(create.thread_counts))
+    made = create.file_size_bytes or min((size for size, _ in create.size_weights), default=0)
+    made = made or create.total_size_bytes // (create.files or max(create.thread_counts))
     if is_at_places and made and max(load.block_sizes or (load.block_size_bytes,)) > made:
         key = "block_size" if table.has("block_size") else "kind"
         yield key, "one block is larger than a file that it uses", "at most the file's size"

@@ -112,6 +112,9 @@ def _resized(loads: Loads, factor: float) -> Loads:
             load,
             file_size_bytes=_blocks(load.file_size_bytes, factor, load.block_size_bytes),
             file_size_max_bytes=_blocks(load.file_size_max_bytes, factor, load.block_size_bytes),
+            size_weights=tuple(
+                (_blocks(size, factor, load.block_size_bytes), weight) for size, weight in load.size_weights
+            ),
             limit_bytes=_blocks(load.limit_bytes, factor, load.block_size_bytes),
         )
         for load in loads
@@ -136,6 +139,9 @@ def _smaller_files(loads: Loads, factor: float) -> Loads:
                 load,
                 file_size_bytes=size,
                 file_size_max_bytes=largest if largest > size else 0,
+                size_weights=tuple(
+                    (_blocks(one, factor, LEAST_FILE_BYTES), weight) for one, weight in load.size_weights
+                ),
                 block_size_bytes=block,
                 limit_bytes=_blocks(load.limit_bytes, factor, block),
             )

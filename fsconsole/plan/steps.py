@@ -20,6 +20,7 @@ from fsconsole.model.plan import ArraySpec, Cell, DeleteWith, Equalise, Step, St
 from fsconsole.model.workload import (
     AS_CREATE,
     BUILT_IN,
+    WHOLE_FILE,
     DataKind,
     Directories,
     End,
@@ -193,6 +194,9 @@ def _files(workload: Workload) -> str:
     size = units.format_bytes_exact(workload.file_size_bytes)
     if workload.file_size_max_bytes > workload.file_size_bytes:
         size += f" to {units.format_bytes_exact(workload.file_size_max_bytes)}"
+    if workload.size_weights:
+        ends = [each for each, _ in workload.size_weights]
+        size = " to ".join(map(units.format_bytes_exact, sorted({min(ends), max(ends)}))) + " by weight"
     is_mix = workload.kind is WorkloadKind.MIX
     of_all = {WorkloadKind.CREATE: "files", WorkloadKind.MIX: "operations"}.get(workload.kind, "every file")
     files = _counted(workload.files, "operation" if is_mix else "file") if workload.files else of_all
@@ -201,7 +205,7 @@ def _files(workload: Workload) -> str:
     if workload.kind is WorkloadKind.CREATE:
         return f"{files} of {size}"
     if is_mix:
-        return f"{files} on files" + (f" of {size}" if workload.file_size_bytes else "")
+        return f"{files} on files" + (f" of {size}" if workload.file_size_bytes or workload.size_weights else "")
     if not workload.file_size_bytes or not (workload.reads or workload.writes):
         return files
     return f"{size} {'to' if workload.kind is WorkloadKind.APPEND else 'in'} {files}"
@@ -236,6 +240,11 @@ def _words(workload: Workload) -> Iterator[str]:
     if workload.writes or workload.kind not in BUILT_IN:
         share = f" (zeros: {workload.zero_share:g})" if workload.data is DataKind.COMPRESSIBLE else ""
         yield f"{workload.data.value} data{share}"
+    if workload.operation_bytes:
+        is_whole = workload.operation_bytes == WHOLE_FILE
+        yield "whole files" if is_whole else f"{units.format_bytes_exact(workload.operation_bytes)} an operation"
+    if workload.picks_all:
+        yield "each thread draws from all files"
     if workload.ftruncate:
         yield "size set by ftruncate"
     if workload.syncs:

@@ -200,6 +200,12 @@ def scrambled(*words: int) -> int:
 
 def size_of_file(workload: Workload, number: int) -> int:
     """Return the size of file number, drawn evenly from the workload's range; in whole sectors for O_DIRECT."""
+    if workload.size_weights:
+        place = scrambled(workload.seed, number) % sum(weight for _, weight in workload.size_weights)
+        for size, weight in workload.size_weights:
+            if place < weight:
+                return size
+            place -= weight
     smallest, span = workload.file_size_bytes, workload.file_size_max_bytes - workload.file_size_bytes
     if span <= 0:
         return smallest

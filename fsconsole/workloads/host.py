@@ -114,7 +114,10 @@ def _mixed(ground: Ground, operations: dict[WorkloadKind, Operation], thread: in
     # Numbers of files of the source; -1 - number of those that this thread has made.
     files = array("q")
     if source is not None:
-        files.extend(source.numbers(thread, workload.threads, shared=not workload.deletes))
+        if workload.picks_all:
+            files.extend(source.numbers(0, 1, shared=True))
+        else:
+            files.extend(source.numbers(thread, workload.threads, shared=not workload.deletes))
         source_name = namer(source.directories, threads=source.threads)
     draw = random.Random(scrambled(workload.seed, thread, 1)).random  # noqa: S311 (a mix, no secret)
 

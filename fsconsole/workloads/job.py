@@ -91,7 +91,10 @@ def _bounds(job: Job) -> Iterator[tuple[str, float, float, float]]:
     yield "counters", job.counters, 3, 2**20
     yield "files", workload.files, 0, _MAX_FILES
     yield "block_size_bytes", workload.block_size_bytes, 1, MAX_BLOCK_BYTES
-    for name in ("file_size_bytes", "file_size_max_bytes", "limit_bytes", "fsync_every"):
+    for size, weight in workload.size_weights:
+        yield "size_weights", size, 0, _MAX_BYTES
+        yield "size_weights", weight, 1, 2**40
+    for name in ("file_size_bytes", "file_size_max_bytes", "limit_bytes", "fsync_every", "operation_bytes"):
         yield name, getattr(workload, name), 0, _MAX_BYTES
     yield "zero_share", workload.zero_share, 0, 1
     yield "duration_s", workload.duration_s, 0, 1e9

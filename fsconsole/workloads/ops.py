@@ -64,6 +64,11 @@ class Means:
         self.syncs = Syncs(self)
 
     @property
+    def moved_bytes(self) -> int:
+        """Bytes to move in a file that is there; 0: all."""
+        return self.workload.operation_bytes or self.workload.file_size_bytes
+
+    @property
     def direct_flag(self) -> int:
         """O_DIRECT, if the workload has it."""
         return os.O_DIRECT if self.workload.direct else 0
@@ -216,7 +221,7 @@ class SequentialRead:
         means = self._means
         fd = os.open(name, self._flags, dir_fd=directory_fd)
         try:
-            wanted = means.workload.file_size_bytes or os.fstat(fd).st_size
+            wanted = means.moved_bytes or os.fstat(fd).st_size
             allowed = means.allowed(wanted)
             return self._drain(fd, allowed) and allowed == wanted
         finally:
@@ -290,7 +295,7 @@ class RandomAccess:
                 block -= block % SECTOR_BYTES
             if not block:
                 return True
-            wanted = max(1, (means.workload.file_size_bytes or size_bytes) // block)
+            wanted = max(1, (means.moved_bytes or size_bytes) // block)
             allowed = min(wanted, means.allowed(wanted * block) // block)
             return self._move(fd, block, size_bytes // block, allowed) and allowed == wanted
         finally:
@@ -408,7 +413,7 @@ def append(means: Means) -> Operation:
         fd = os.open(name, flags, dir_fd=directory_fd)
         try:
             syncs.wrote(directory_fd, name)
-            return writer.fill(fd, size_of_file(workload, number))
+            return writer.fill(fd, workload.operation_bytes or size_of_file(workload, number))
         finally:
             # Some filesystems report here what they could not write (man 2 close).
             os.close(fd)
@@ -524,6 +529,7 @@ def is_one_call_each(workload: Workload) -> bool:
         workload.kind is WorkloadKind.CREATE
         and 0 < size <= workload.block_size_bytes
         and workload.file_size_max_bytes <= size
+        and not workload.size_weights
         and not workload.syncs
         and not workload.ftruncate
         and not (workload.end is End.AT_ONCE and (workload.limit_bytes or workload.duration_s))

@@ -26,7 +26,8 @@ from fsconsole.plan import draft as drafts
 from fsconsole.plan.draft import Draft, new_draft
 from fsconsole.plan.outcome import Outcome, ThisMachine, levels_of, this_machine, work_out
 from fsconsole.plan.planfile import TargetSpec
-from fsconsole.plan.read import configs_folder, list_configs, read_plan, resolve_plan
+from fsconsole.plan.read import list_configs, read_plan, resolve_plan
+from fsconsole.plan.shipped import configs_folder
 from fsconsole.show import plan as view
 from fsconsole.show.devices import WORDS, others, parse_listing
 from fsconsole.show.lines import Line, Mark

@@ -21,6 +21,7 @@ from fsconsole.model.load import ThreadCounters
 from fsconsole.model.thresholds import Comparator, Requirement
 from fsconsole.model.timed import Timed
 from fsconsole.model.workload import (
+    WHOLE_FILE,
     DataKind,
     Directories,
     End,
@@ -568,3 +569,43 @@ def test_operations_at_a_limit_of_the_plan_are_counted_exactly(
             (step_ns, 0),
             (step_ns + 1, 0),
         ], load
+
+
+def test_sizes_drawn_by_weight_have_their_shares() -> None:
+    load = Workload("w", WorkloadKind.CREATE, 1, 1000, 0, 4096, size_weights=((4096, 3), (65536, 1)), seed=7)
+    sizes = [size_of_file(load, number) for number in range(1000)]
+    assert set(sizes) == {4096, 65536}
+    assert 200 < sizes.count(65536) < 300
+    assert (load.mean_file_bytes, load.largest_file_bytes) == ((3 * 4096 + 65536) // 4, 65536)
+
+
+def test_operations_of_a_mix_on_files_that_are_there_have_a_size_of_their_own(source: Path, tmp_path: Path) -> None:
+    weights = ((WorkloadKind.APPEND, 1),)
+    mix = a_load(WorkloadKind.MIX, 8, 5000, 4096, weights=weights, operation_bytes=100, picks_all=True)
+    assert done(mix, tmp_path / "own", source, (4,)).counters.bytes_done == 800
+    weights = ((WorkloadKind.READ, 1),)
+    mix = a_load(WorkloadKind.MIX, 3, 100, 4096, weights=weights, operation_bytes=WHOLE_FILE)
+    read = done(mix, tmp_path / "own", source, (4,)).counters.read_bytes
+    assert read >= 3 * 10_000
+
+
+def test_a_mix_that_picks_all_draws_from_the_files_of_every_thread(source: Path, tmp_path: Path) -> None:
+    for picks_all, expected in ((True, {0, 1, 2, 3}), (False, {0, 2})):
+        mix = replace(
+            a_load(WorkloadKind.MIX, 200, block=4096, weights=((WorkloadKind.STAT, 1),)), threads=2, picks_all=picks_all
+        )
+        with thread_of(mix, tmp_path / "own", source, (2, 2)) as thread:
+            assert {number for _, _, _, number in thread.todo} == expected
+
+
+def test_ftruncate_sets_a_new_file_s_size_before_its_first_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called: list[tuple[str, int]] = []
+    truncate, write = os.ftruncate, os.write
+    monkeypatch.setattr(os, "ftruncate", lambda fd, size: (called.append(("ftruncate", size)), truncate(fd, size))[1])
+    monkeypatch.setattr(os, "write", lambda fd, data: (called.append(("write", len(data))), write(fd, data))[1])
+    load = a_load(WorkloadKind.CREATE, 1, 10_000, 4096, ftruncate=True)
+    assert not is_one_call_each(replace(load, block_size_bytes=16384))
+    done(load, tmp_path / "own")
+    assert called == [("ftruncate", 10_000), ("write", 4096), ("write", 4096), ("write", 1808)]
