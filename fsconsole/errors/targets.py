@@ -50,7 +50,7 @@ class ProfileRefused(FsconsoleError, exit_code=ExitCode.PLAN_BAD_VALUE):
     said: str
     why: str
     sentence = "{path}:{line}: '{said}': {why}."
-    advice = "Change this line. README (FFSB profiles) lists the keys that are read, and how."
+    advice = "Change this line. docs/ffsb.md lists the keys that are read, and how."
 
 
 class PlanNotToml(FsconsoleError, exit_code=ExitCode.PLAN_NOT_TOML):

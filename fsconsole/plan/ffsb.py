@@ -1,7 +1,7 @@
 """FFSB profiles as workloads of the built-in generator: a create of the file set, then the thread group.
 
 What FFSB does is taken from its sources (ffsb_fs.c add_files, fileops.c, ffsb_tg.c, main.c). What the generator
-cannot do as FFSB does is an error with the profile's line, never left out; README (FFSB profiles) lists the differences
+cannot do as FFSB does is an error with the profile's line, never left out; docs/ffsb.md lists the differences
 that stay.
 """
 

@@ -220,7 +220,7 @@ VARIANT = (
 _SYNCS = {"never": (SyncAt.WRITES, 0), **{at.value: (at, 0) for at in (SyncAt.EACH_FILE, SyncAt.END)}}
 
 WORKLOAD = (
-    Key("kind", a_member(WorkloadKind), "Operation on each file; or `command`: a program; `fio`: a job file; `bonnie`: bonnie++. ffsb is not run by this version.",
+    Key("kind", a_member(WorkloadKind), "Operation on each file; or `command`: a program; `fio`: a job file; `bonnie`: bonnie++. `ffsb`: a profile of FFSB.",
         is_required=True),
     Key("name", a_text(MAX_NAME_CHARACTERS, may_be_blank=False), "Its name in the grid, and that of its directory; by default the kind.", "",
         hint="in the grid"),

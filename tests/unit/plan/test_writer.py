@@ -144,6 +144,7 @@ def one_workload(draw: st.DrawFn, kinds: Sequence[WorkloadKind]) -> Workload:
     files = 100 if is_mix else draw(st.sampled_from([0, 64, 1000]))
     is_placed = is_create and bool(files or not ends)
     data, share = draw(CONTENTS) if is_create else (DataKind.RANDOM, 0.0)
+    weights = draw(WEIGHTS) if is_mix else ()
     load = Workload(
         name=draw(NAMES),
         kind=kind,
@@ -158,8 +159,11 @@ def one_workload(draw: st.DrawFn, kinds: Sequence[WorkloadKind]) -> Workload:
         data=data,
         zero_share=share,
         direct=is_create and draw(st.booleans()),
+        ftruncate=is_create and draw(st.booleans()),
+        operation_bytes=draw(st.sampled_from([0, 4096, 3 * 2**30])) if is_mix else 0,
+        picks_all=bool(is_mix and WorkloadKind.DELETE not in dict(weights) and draw(st.booleans())),
         **(draw(SYNCS) if is_create else {}),
-        weights=draw(WEIGHTS) if is_mix else (),
+        weights=weights,
         cold=draw(st.booleans()),
         settings=draw(OWN_SETTINGS),
         **ends,
@@ -175,7 +179,9 @@ def one_workload(draw: st.DrawFn, kinds: Sequence[WorkloadKind]) -> Workload:
 def workloads(draw: st.DrawFn) -> tuple[Workload, ...]:
     """A create, or two, with one workload that names the one whose files it works on."""
     first, second = (draw(one_workload([WorkloadKind.CREATE])) for _ in range(2))
-    follower = draw(one_workload([kind for kind in WorkloadKind if kind is not WorkloadKind.CREATE]))
+    follower = draw(
+        one_workload([kind for kind in WorkloadKind if kind not in (WorkloadKind.CREATE, WorkloadKind.FFSB)])
+    )
     built_in = follower.kind in BUILT_IN
     named = replace(follower, of=draw(st.sampled_from(["", first.name, second.name])) if built_in else "")
     return draw(st.sampled_from([(first,), (first, second), (first, second, named)]))

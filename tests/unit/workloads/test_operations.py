@@ -608,4 +608,5 @@ def test_ftruncate_sets_a_new_file_s_size_before_its_first_write(
     load = a_load(WorkloadKind.CREATE, 1, 10_000, 4096, ftruncate=True)
     assert not is_one_call_each(replace(load, block_size_bytes=16384))
     done(load, tmp_path / "own")
-    assert called == [("ftruncate", 10_000), ("write", 4096), ("write", 4096), ("write", 1808)]
+    # The page of counters is made before.
+    assert called[-4:] == [("ftruncate", 10_000), ("write", 4096), ("write", 4096), ("write", 1808)]
