@@ -126,7 +126,7 @@ def programs(draw: st.DrawFn, kind: WorkloadKind) -> Workload:
         block_sizes=(64 * KIB,),
         argv=tuple(words),
         sources=draw(st.sampled_from([(), ("/srv/a b", "/srv/c")])) if words else (),
-        job="[global]\nrw=randread\n" if kind is WorkloadKind.FIO else "",
+        job="[random]\nrw=randread\n" if kind is WorkloadKind.FIO else "",
         cold=draw(st.booleans()),
         settings=draw(OWN_SETTINGS),
     )
