@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.devices.ask import silent_among
 from fsconsole.devices.evidence import GateContext
+from fsconsole.devices.memory_group import NO_GROUP
 from fsconsole.devices.settings import DiskNumbers, Kernel, disk_node, give_back, lock_machine_settings
 from fsconsole.engine.arrays import left_in_words
 from fsconsole.engine.directories import remove_left
@@ -28,6 +29,7 @@ from fsconsole.model.command import Command, Executor
 from fsconsole.model.events import Observation, RunInterrupted, SettingReturned, SettingTaken
 from fsconsole.model.state import OPEN_STATUSES, HeldSetting, RunState, RunStatus
 from fsconsole.plan.expand import cell_uuid
+from fsconsole.plan.keys import MEMORY
 from fsconsole.plan.steps import crash_name, remove_command, resume_command
 from fsconsole.system.block import forget_mapped, mapped_as
 from fsconsole.system.files import boot_id, read_text_or
@@ -94,6 +96,8 @@ def in_words(leftovers: Iterable[Leftover]) -> tuple[str, ...]:
             said.append(f"{taken.path} has to wait: {leftover.busy}")
         elif leftover.why_left:
             said.append(f"left as it is: {leftover.why_left}")
+        elif taken.name == MEMORY and taken.old == NO_GROUP:
+            said.append(f"the memory cgroup {os.path.dirname(taken.old_path)} is removed")
         elif taken.new:
             said.append(f"{taken.old_path} is {taken.old} again")
     return tuple(dict.fromkeys(said))

@@ -94,7 +94,8 @@ def histograms(sums: TraceFigures) -> str:
     for pages in sums.chunks:
         by_bits[pages.bit_length()] = by_bits.get(pages.bit_length(), 0) + 1
     lines += [f"  below {2**bits:<14} {count:>10}" for bits, count in sorted(by_bits.items())]
-    lines += ["", f"reads marked as metadata: {sums.meta_reads}, {format_bytes(sums.meta_read_bytes)}", ""]
+    lines += ["", f"reads of at most 4 KiB: {sums.small_reads}"]
+    lines += [f"reads marked as metadata: {sums.meta_reads}, {format_bytes(sums.meta_read_bytes)}", ""]
     return "\n".join(lines)
 
 

@@ -302,6 +302,8 @@ class Metric(str, Enum):
     META_READS = ("meta_reads", "meta reads", Unit.COUNT,
         "read requests that the filesystem marked as metadata (M in rwbs): xfs and btrfs mark all, ext4 all but extent lists (6.18), "
         "ext2 none; only with trace")
+    SMALL_READS = ("small_reads", "small reads", Unit.COUNT,
+        "read requests of at most 4 KiB, marked or not: of large files read from start to end those are extent lists and inodes; only with trace")
     META_READ = "meta_read", "meta read", Unit.BYTES, "bytes of the same requests"
     WRITE_SEEK = ("write_seek", "write seek", Unit.BYTES,
         "mean distance from the end of a write request to the start of the next one issued to the same disk, in load and drain, journal "
@@ -355,12 +357,12 @@ OF_WRITEBACK = (
     Metric.WRITEBACK_PAGES_MAX, Metric.INODE_PAGES, Metric.INODE_PAGES_MAX, Metric.WRITEBACK_STARTS, Metric.NR_PAGES,
     Metric.NR_PAGES_LEAST, Metric.NR_PAGES_NEGATIVE, Metric.NR_PAGES_UNLIMITED,
     *(Metric(f"{name}_{reason}") for reason, _ in REASONS for name in ("starts", "nr_pages")),
-    Metric.READ_BEYOND, Metric.META_READS, Metric.META_READ, Metric.TRACE_LOST,
+    Metric.READ_BEYOND, Metric.SMALL_READS, Metric.META_READS, Metric.META_READ, Metric.TRACE_LOST,
     *(metric for typical, peak, _ in BDI_FIELDS for metric in (typical, peak)),
 )  # fmt: skip
 """Figures of loads with `trace = true`."""
 OF_TRACED_WRITES = frozenset(OF_WRITEBACK) - {
-    Metric.QUEUE_DEPTH, Metric.QUEUE_DEPTH_MAX, Metric.READ_BEYOND, Metric.META_READS, Metric.META_READ, Metric.TRACE_LOST,
+    Metric.QUEUE_DEPTH, Metric.QUEUE_DEPTH_MAX, Metric.READ_BEYOND, Metric.SMALL_READS, Metric.META_READS, Metric.META_READ, Metric.TRACE_LOST,
 }  # fmt: skip
 """Those that loads without writes have not."""
 

@@ -44,6 +44,7 @@ class TraceFigures:
     writes: int = 0
     meta_reads: int = 0
     meta_read_bytes: int = 0
+    small_reads: int = 0
     starts: dict[str, array[int]] = field(default_factory=dict)
     """nr_pages of each writeback_start, by reason."""
     chunks: array[int] = field(default_factory=lambda: array("q"))
@@ -89,15 +90,17 @@ class TraceFigures:
                 disk, sector, sectors, rwbs = of_request(page, at)
                 if rwbs not in flags:
                     flags[rwbs] = _flags(rwbs)
-                if sectors and flags[rwbs]:
+                if sectors and (flags[rwbs] != _READ or sectors <= _SMALL_SECTORS) and flags[rwbs]:
                     yield (stamp, kind, disk, sector, sectors, flags[rwbs])
 
     def _request(self, number: int, sector: int, sectors: int, flag: int) -> None:
         if not any(disk.number == number and disk.first_sector <= sector < disk.end_sector for disk in self.disks):
             return
-        if flag == _META_READ:
-            self.meta_reads += 1
-            self.meta_read_bytes += sectors * SECTOR_BYTES
+        if flag != _WRITE:
+            self.small_reads += sectors <= _SMALL_SECTORS
+            if flag == _META_READ:
+                self.meta_reads += 1
+                self.meta_read_bytes += sectors * SECTOR_BYTES
             return
         self.writes += 1
         end = self._ends.get(number)
@@ -109,7 +112,11 @@ class TraceFigures:
 
     def measurements(self, *, wrote: bool) -> tuple[Measurement, ...]:
         """Return the figures of a load; wrote tells a load of writes from one of reads."""
-        figures = [Measurement(Metric.META_READS, self.meta_reads), Measurement(Metric.META_READ, self.meta_read_bytes)]
+        figures = [
+            Measurement(Metric.SMALL_READS, self.small_reads),
+            Measurement(Metric.META_READS, self.meta_reads),
+            Measurement(Metric.META_READ, self.meta_read_bytes),
+        ]
         if not wrote:
             return tuple(figures)
         if pairs := self.seeks.total():
@@ -145,12 +152,16 @@ def _typical(
     return (Measurement(metric, of(limited)),) if limited else ()
 
 
-_WRITE, _META_READ = 1, 2
+_WRITE, _READ, _META_READ = 1, 2, 3
+_SMALL_SECTORS = 8
+"""4 KiB, the usual block of a filesystem: a list of extents takes one, and data of a large file is read ahead in more."""
 
 
 def _flags(rwbs: bytes) -> int:
-    """Return what a request does by its letters (blk_fill_rwbs, kernel/trace/blktrace.c); 0: neither write nor metadata read."""
+    """Return what a request does by its letters (blk_fill_rwbs, kernel/trace/blktrace.c); 0: neither write nor read."""
     letters = rwbs.split(b"\0", 1)[0]
     if b"W" in letters:
         return _WRITE
-    return _META_READ if b"R" in letters and b"M" in letters else 0
+    if b"R" not in letters:
+        return 0
+    return _META_READ if b"M" in letters else _READ

@@ -15,6 +15,7 @@ from fsconsole.plan.keys import MEMORY
 from fsconsole.system.files import read_text_or
 from fsconsole.system.mounts import mounted_at
 from fsconsole.telemetry.machine import bdi_name
+from fsconsole.units import format_bytes_exact
 
 _KERNEL = Kernel()
 _HINT = "Look for what else sets it (udev rules, tuned, another program); compare rows by what was in effect."
@@ -85,7 +86,7 @@ def memory_in_words(work: CellWork) -> str:
     """Return that the kernel killed processes of the load for its memory limit; empty where it did not."""
     killed = {path: killed_in(path) for path in _memory_limits(work)}
     said = [
-        f"the kernel killed {count} of its processes, as its memory limit of {_KERNEL.value(path)} bytes was reached"
+        f"the kernel killed {count} of its processes, as its memory limit of {format_bytes_exact(int(_KERNEL.value(path)))} was reached"
         for path, count in killed.items()
         if count
     ]

@@ -83,6 +83,9 @@ def test_figures_of_recorded_pages_are_those_of_the_text() -> None:
     assert sums.seeks[0] == distances.count(0) > 0
     meta = [hit for hit in map(ISSUED.search, LINES) if hit and set("RM") <= set(hit["rwbs"])]
     assert (sums.meta_reads, sums.meta_read_bytes) == (len(meta), 512 * sum(int(hit["sectors"]) for hit in meta))
+    read = [int(hit["sectors"]) for hit in map(ISSUED.search, LINES) if hit and "R" in hit["rwbs"]]
+    assert sums.small_reads == sum(0 < sectors <= 8 for sectors in read)
+    assert 0 < sums.small_reads < len(read)
     starts = [re.search(r"nr_pages=(-?\d+) .* reason=(\w+)", line) for line in LINES]
     told = [(hit[2], int(hit[1])) for hit in starts if hit]
     assert {reason: list(values) for reason, values in sums.starts.items()} == {
