@@ -89,6 +89,9 @@ def require_no_device(plan_file: PlanFile) -> None:
         ("workload.with", _own_settings(plan_file), lacks, "no settings of a workload, or --device"),
         ("workload.trace", any(load.trace for load in plan_file.workloads), lacks, "trace = false, or --device"),
         ("age", plan_file.age is not None, "it would fill a live filesystem", "no age, or --device"),
+        ("age", plan_file.age, "ageing fills a filesystem of the run's own", "no age, or --device"),
+        ("geometry", plan_file.stripe_chunk_bytes, why, "no geometry, or --device"),
+        ("after.quick_check", plan_file.after.quick_check, "a mounted filesystem is not checked", "false, or --device"),
         ("after.crash", plan_file.after.crash, "it would shut down a live filesystem", "crash = false, or --device"),
     )
     for key, is_asked, reason, wanted in needs:

@@ -72,6 +72,7 @@ Space goes from one to the next; enter opens the values, which may be typed wher
 / shows only the lines with some words, such as journal, an old name, or what the tool calls it.
 Options without a line here: section "Custom options", key a, takes words for mkfs and mount.
 To compare with and without an option that has one value, make a second list of the filesystem (d).
+For loads without mkfs in a directory of a mounted filesystem: `fsconsole run FILE --directory DIR`.
 """
     KEYS_LEFT_OUT: ClassVar[tuple[str, ...]] = ("probe", "commands", "save_plan")
     BINDINGS: ClassVar[list[BindingType]] = [
