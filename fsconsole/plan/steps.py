@@ -235,6 +235,8 @@ def _blocks(workload: Workload) -> str:
 
 
 def _words(workload: Workload) -> Iterator[str]:
+    if workload.trace:
+        yield "traced"
     if workload.generator is Generator.FIO:
         yield "made by fio"
     if workload.writes or workload.kind not in BUILT_IN:

@@ -27,7 +27,10 @@ _LEAST_KIB, _MOST_KIB = 256, 2048
 
 
 def instance_path(tracefs: str, run_id: str) -> str:
-    """Return the directory of a run's instance; a run has one at most."""
+    """Return the directory of a run's instance; a run has one at most. Raises OSError for an id that is no plain name."""
+    if "/" in run_id:
+        # A journal from elsewhere may hold any id.
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
     return os.path.join(tracefs, "instances", PREFIX + run_id)
 
 

@@ -12,6 +12,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.sample import BdiStats
 from fsconsole.telemetry import writeback
 from fsconsole.telemetry.trace_figures import TracedDisk, TraceFigures
+from fsconsole.telemetry.trace_instance import remove_instance
 from fsconsole.telemetry.writeback import Reading, WritebackWatch, traced_disks
 from tests.unit.telemetry.made_sys import MadeSys
 from tests.unit.telemetry.test_trace import FORMATS, LOOP3, PAGE, pages
@@ -108,3 +109,14 @@ def test_requests_of_an_array_are_those_of_its_members_and_of_a_partition_those_
     assert traced_disks("loop3", root) == (TracedDisk(7 << 20 | 3, 0, 4096),)
     assert traced_disks("sda1", root) == (TracedDisk(8 << 20, 2048, 3048),)
     assert traced_disks("md0", root) == (TracedDisk(8 << 20, 2048, 3048), TracedDisk(8 << 20 | 16, 0, 4096))
+
+
+def test_a_run_s_id_from_elsewhere_leads_to_no_other_directory(tmp_path: Path) -> None:
+    (tmp_path / "instances/fsconsole-a").mkdir(parents=True)
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    with pytest.raises(OSError, match="Invalid"):
+        remove_instance(str(tmp_path), "a/../../victim")
+    assert victim.is_dir()
+    assert remove_instance(str(tmp_path), "a")
+    assert not remove_instance(str(tmp_path), "a")
