@@ -19,6 +19,7 @@ from fsconsole.model.events import WarningKind
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Step, StepKind
 from fsconsole.model.workload import Workload, WorkloadKind
+from fsconsole.system.files import opened
 from fsconsole.workloads.manifest import Manifest
 
 WARM = Step(StepKind.WARM, "read", workload=0)
@@ -135,3 +136,17 @@ def test_files_in_the_page_cache_are_what_a_load_finds(tree: Path) -> None:
             assert int(cached.stdout) == 2**20
     finally:
         os.close(fd)
+
+
+def test_a_load_whose_directory_is_gone_or_a_link_is_not_counted(tmp_path: Path) -> None:
+    (tmp_path / "tree" / "load").mkdir(parents=True)
+    (tmp_path / "tree" / "load" / "file").write_bytes(b"12")
+    (tmp_path / "tree" / "link").symlink_to("/etc")
+    with opened(str(tmp_path), os.O_RDONLY | os.O_DIRECTORY) as fd:
+        own = SimpleNamespace(fd=fd, path=str(tmp_path), tree=str(tmp_path / "tree"))
+        run = SimpleNamespace(requests=SimpleNamespace(interrupting=False))
+        work = cast("CellWork", SimpleNamespace(own=own, run=run, tree=own.tree))
+        assert sources._count(work, "load").size_bytes == 2
+        for name in ("gone", "link"):
+            with pytest.raises(StepFailed, match=f"tree/{name}: its directory is gone"):
+                sources._count(work, name)
