@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from fsconsole.errors.runs import GeneratorFailed
 from fsconsole.model.metrics import Metric
+from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.text import KIB
+from fsconsole.workloads.fio import figures as reported
 from fsconsole.workloads.fio import measurements, parse
 
 DATA = Path(__file__).parents[2] / "data" / "fio"
@@ -89,6 +91,15 @@ def test_notes_around_the_json_do_no_harm() -> None:
 def test_what_is_no_report_is_a_failure_of_the_generator(text: str) -> None:
     with pytest.raises(GeneratorFailed):
         parse(text)
+
+
+def test_what_fio_says_of_a_job_that_it_does_not_take_is_told() -> None:
+    load = Workload("x", WorkloadKind.FIO, 1, 0, 0, 4 * KIB, job="[wrong]\nbs=nonsense\n")
+    with pytest.raises(GeneratorFailed, match="failed parsing bs=nonsense"):
+        reported(load, "", "fio: failed parsing bs=nonsense\n")
+    with pytest.raises(GeneratorFailed, match="Input/output error"):
+        reported(load, recorded("3.33-full").replace('"error" : 28', '"error" : 5'), "")
+    assert "No space left" in reported(load, recorded("3.33-full"), "").failures
 
 
 def test_fios_last_words_are_told_where_it_printed_no_report() -> None:
