@@ -6,8 +6,9 @@ import errno
 import os
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import msgspec
 
@@ -61,7 +62,7 @@ class _Sync(msgspec.Struct, frozen=True):
 
     @property
     def calls(self) -> int:
-        return self.lat_ns.N or sum(self.lat_ns.bins.values()) or self.total_ios
+        return self.lat_ns.N or sum(_numbered(self.lat_ns.bins).values()) or self.total_ios
 
 
 class _Job(msgspec.Struct, frozen=True):
@@ -222,6 +223,17 @@ def _times_of(part: _Direction) -> _Weighed:
     return times, part.total_ios, 1000 if is_old else 1
 
 
+_NUMBER = re.compile(r"\d{1,18}(\.\d{1,12})?")
+
+
+_Figure = TypeVar("_Figure", int, float)
+
+
+def _numbered(found: Mapping[str, _Figure]) -> dict[float, _Figure]:
+    """Return what stands at numbers: version 2 has names of its constants among its buckets."""
+    return {float(name): value for name, value in found.items() if _NUMBER.fullmatch(name)}
+
+
 _PERCENTILES = (50, 95, 99)
 _LONG_S = (2, 10)
 
@@ -235,9 +247,9 @@ def _latency(parts: Sequence[_Weighed]) -> Latency | None:
     max_ms = max(times.max * unit for times, _, unit in parts) / 1e6
     bins = Counter[float]()
     for times, _, unit in parts:
-        for edge, count in times.bins.items():
-            bins[float(edge) * unit / 1e6] += count
-    has_bins = all(times.bins for times, _, _ in parts)
+        for edge, count in _numbered(times.bins).items():
+            bins[edge * unit / 1e6] += count
+    has_bins = sum(bins.values()) > 0 and all(times.bins for times, _, _ in parts)
     return Latency(
         count=calls,
         mean_ms=sum(times.mean * calls * unit for times, calls, unit in parts) / calls / 1e6,
@@ -257,7 +269,7 @@ def _percentiles(parts: Sequence[_Weighed], bins: Counter[float]) -> dict[int, f
     """Return what fio printed of one job; of several what it would have printed of their buckets together."""
     if len(parts) == 1:
         times, _, unit = parts[0]
-        printed = {float(name): ns * unit / 1e6 for name, ns in times.percentile.items()}
+        printed = {name: ns * unit / 1e6 for name, ns in _numbered(times.percentile).items()}
         return {which: printed[which] for which in _PERCENTILES if which in printed}
     total, edges = sum(bins.values()), sorted(bins.items())
     found, seen = {}, 0
