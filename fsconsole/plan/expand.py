@@ -268,7 +268,7 @@ class _Choices:
         memory = memory_of(setting, self.memory_bytes)
         # Only what depends on them makes cells of one plan differ in size.
         keep = self.plan_file.keep
-        device = site.target.size_bytes if keep is Keep.FILL else 0
+        device = site.target.size_bytes if self.plan_file.published_device_bytes else 0
         ground = Ground(self.room, device, memory if keep is Keep.DATA_TO_RAM else 0)
         if ground not in self._found:
             scaled = scaled_choices(self.plan_file, self.planned, ground)

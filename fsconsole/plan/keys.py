@@ -166,7 +166,7 @@ RUN = (
         "files, below a block too); fill (fewer files, same share of the device); data-to-ram (same ratio of data to memory). A cell that can't is unavailable.",
         Keep.THREADS),
     Key("published", Kind('`{ memory = "2GiB" }` or `{ device = "10TB" }`', read_published, published_toml, map_typed),
-        "Machine that the sizes were printed for: what `keep` = data-to-ram and fill are relative to.", (0, 0),
+        "Machine that the sizes were printed for: what `keep` = data-to-ram and fill are relative to; beside files, the filesystem gets as full as printed.", (0, 0),
         ("published_memory_bytes", "published_device_bytes")),
     Key("geometry", Kind('`{ chunk = "128KiB", data_disks = 10 }`', read_geometry, geometry_toml, map_typed),
         "Stripes of a hardware RAID, which no kernel reports: every ext variant gets stride and stripe_width, every xfs variant su and sw, unless it names its own.",

@@ -15,6 +15,8 @@ from fsconsole.units import format_bytes, parse_bytes, significant
 
 LEAST_FILE_BYTES = 4 * KIB
 """A smaller file takes a whole block of most filesystems all the same."""
+_NEAR_IN_BLOCKS = 0.25
+"""The same of a fill that many small files, in whole blocks, are to reach."""
 _NEAR = 0.05
 """Share by which whole files and blocks may miss a ratio that is to be kept."""
 
@@ -90,12 +92,17 @@ def _factors(plan: PlanFile, choices: Sequence[Loads], ground: Ground) -> Iterat
             yield 1.0
         elif kind is ScaleKind.FACTOR:
             yield plan.scale.factor
-        elif plan.keep is Keep.FILL:
+        elif plan.keep is Keep.FILL or _keeps_fill_too(plan):
             yield ground.device / plan.published_device_bytes if ground.device else 1.0
         elif plan.keep is Keep.DATA_TO_RAM:
             yield ground.memory / plan.published_memory_bytes if ground.memory else 1.0
         else:
             yield min(1.0, fits / wanted) if wanted and ground.usable else 1.0
+
+
+def _keeps_fill_too(plan: PlanFile) -> bool:
+    """Return True where files keep their number and the filesystem its fill: a check's time hangs on both."""
+    return plan.keep is Keep.FILES and plan.published_device_bytes > 0
 
 
 # What each keeps.
@@ -198,9 +205,10 @@ def _why_not(plan: PlanFile, planned: Loads, loads: Loads, factor: float, ground
         return ""
     lead, written = f'keep = "{plan.keep.value}"', written_bytes(loads)
     fits = int(ground.usable * FIT_SHARE)
-    if plan.keep in (Keep.FILL, Keep.DATA_TO_RAM):
+    if plan.keep in (Keep.FILL, Keep.DATA_TO_RAM) or _keeps_fill_too(plan):
         wanted = written_bytes(planned) * factor
-        if wanted and abs(written / wanted - 1) > _NEAR:
+        near = _NEAR_IN_BLOCKS if plan.keep is Keep.FILES else _NEAR
+        if wanted and abs(written / wanted - 1) > near:
             return f"{lead}: the loads would write {format_bytes(written)} instead of {format_bytes(wanted)}"
     if plan.keep is Keep.FILL or not ground.usable or written <= fits:
         return ""
@@ -247,8 +255,9 @@ def scaling_notes(plan: PlanFile, choices: Sequence[Choice]) -> Iterator[str]:
 
 
 def _ratio(plan: PlanFile, planned: Loads) -> str:
-    if plan.keep is Keep.FILL:
-        return f" ({100 * written_bytes(planned) / plan.published_device_bytes:.0f} %)"
+    if plan.keep is Keep.FILL or _keeps_fill_too(plan):
+        full = f"{100 * written_bytes(planned) / plan.published_device_bytes:.0f} %"
+        return f", and as full: {full}" if _keeps_fill_too(plan) else f" ({full})"
     return f" ({significant(_to_memory(plan, planned))})" if plan.keep is Keep.DATA_TO_RAM else ""
 
 
@@ -277,6 +286,7 @@ def wrong_keep(plan: PlanFile) -> Iterator[tuple[str, str, str]]:
         yield "published", 'keep = "fill" needs the size of the printed device', 'published = { device = "10TB" }'
     if plan.keep is Keep.DATA_TO_RAM and not memory:
         yield "published", 'keep = "data-to-ram" needs the printed memory', 'published = { memory = "2GiB" }'
-    if (device and plan.keep is not Keep.FILL) or (memory and plan.keep is not Keep.DATA_TO_RAM):
-        of = "fill" if device and plan.keep is not Keep.FILL else "data-to-ram"
+    is_idle = device and plan.keep not in (Keep.FILL, Keep.FILES)
+    if is_idle or (memory and plan.keep is not Keep.DATA_TO_RAM):
+        of = "fill" if is_idle else "data-to-ram"
         yield "published", "nothing is computed from it", f'keep = "{of}" beside it'

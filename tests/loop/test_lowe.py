@@ -1,0 +1,148 @@
+"""The study of 2009 to its end: its plans with fewer and smaller files, on one device that xfs takes."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from fsconsole.devices import scratch
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import read_state
+from fsconsole.model.metrics import Metric
+from fsconsole.model.state import CellState, CellStatus, RunState
+from fsconsole.plan.read import find_config
+from fsconsole.text import MIB
+from tests.loop.runs import assert_nothing_left, carry_out, succeed
+
+SHAPES = {
+    "files = 100000\n": "files = 40\n", "files = 10000\n": "files = 20\n", "directories = 1000\n": "directories = 8\n",
+    "files = 10\n": "files = 2\n", '"10GiB"': '"32MiB"', "check = true": "check = false",
+}  # fmt: skip
+NEEDS_BONNIE = pytest.mark.skipif(shutil.which("bonnie++") is None, reason="bonnie++ comes with `./bootstrap test`")
+
+
+@pytest.fixture(scope="module")
+def device(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    made = scratch.create(320 * MIB, str(tmp_path_factory.mktemp("scratch")))
+    yield made.device
+    scratch.remove(made)
+
+
+def smaller(name: str, changes: Mapping[str, str], labels: str) -> str:
+    """Return a shipped plan's text with one repeat, these changes, and the variants whose text matches labels."""
+    text = re.sub(r"(?m)^repeats = \d+", "repeats = 1", find_config(name).read_text())
+    for old, new in changes.items():
+        assert old in text, old
+        text = text.replace(old, new)
+    parts = re.split(r"(?m)^(?=\[\[?\w+\]\]?)", text)
+    return "".join(part for part in parts if not part.startswith("[[variant]]") or re.search(labels, part))
+
+
+def carried_out(text: str, device: str, place: pathlib.Path) -> tuple[RunState, RunFolder]:
+    done, folder = carry_out(text, device, place)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert_nothing_left(device, folder)
+    return read_state(folder), folder
+
+
+def done_cells(state: RunState) -> dict[str, CellState]:
+    """Return the cells that ran, by label; those that can't run are told why by the plan."""
+    planned = state.request.plan.cells
+    able = [cell for cell in state.cells if not planned[cell.index].unavailable]
+    assert {cell.status for cell in able} == {CellStatus.DONE}, [cell.reason for cell in able]
+    return {planned[cell.index].variant.label: cell for cell in able}
+
+
+def loads_of(state: RunState, cell: CellState, metric: Metric) -> dict[str, float]:
+    """Return a figure of each load of a cell, by the load's name."""
+    planned = state.request.plan.cells[cell.index]
+    return {
+        planned.workloads[number].name: one.value
+        for step in cell.steps
+        for one in step.measurements
+        if one.metric is metric and (number := planned.steps[step.number].workload) is not None
+    }
+
+
+def test_mkfs_over_bytes_per_inode_and_stripes_with_the_space_that_is_left(device: str, tmp_path: pathlib.Path) -> None:
+    changes = {"-r 102400": "-r 1024", '["8192", "16384", "32768"]': '["8192"]'}
+    state, folder = carried_out(smaller("lowe-2009-mkfs", changes, "ext[34] -i 65536"), device, tmp_path)
+    cells = done_cells(state)
+    assert len(cells) == 2 + 2
+    usable = {label: cell.value(Metric.USABLE) or 0 for label, cell in cells.items()}
+    assert usable["ext4 -i 65536"] > usable["ext4 -i 8192 stride=32 stripe_width=320"]
+    shown = succeed("results", folder.name, "--runs", str(tmp_path / "runs"), "--with", "lowe-2009-mkfs-mkfs")
+    assert "282" in shown
+
+
+@pytest.mark.parametrize(("name", "files", "full"), [("check", 2000, 0.51), ("check-6-million", 6000, 0.25)])
+def test_checks_of_many_files_forced_and_unforced_and_the_recovery(
+    device: str, tmp_path: pathlib.Path, name: str, files: int, full: float
+) -> None:
+    # On so small a device xfs has no room for its log beside a stripe.
+    changes = {
+        f"-N {files // 10 * 11}000": f"-N {files + 1500}", f"{files}000": str(files), "10TB": "10GB",
+        'mkfs = "-d su=128k,sw=10"\n': "",
+    }  # fmt: skip
+    labels = '"(ext4|xfs)"' if name == "check" else '"ext4"'
+    state, _ = carried_out(smaller(f"lowe-2009-{name}", changes, labels), device, tmp_path)
+    for label, cell in done_cells(state).items():
+        assert (cell.value(Metric.CHECK) or 0) > 0
+        assert cell.value(Metric.INODES) == pytest.approx(files, rel=0.02)
+        assert (cell.value(Metric.USED) or 0) == pytest.approx(full * 320 * MIB, rel=0.25)
+        assert (cell.value(Metric.RECOVER) or 0) > 0
+        of_ext = (Metric.QUICK_CHECK, Metric.RECOVER_FSCK, Metric.NON_CONTIGUOUS)
+        assert all((cell.value(metric) is not None) == (label == "ext4") for metric in of_ext)
+
+
+def test_reads_over_read_ahead_are_cold(device: str, tmp_path: pathlib.Path) -> None:
+    changes = {'"8GiB"': '"8MiB"', '"256KiB", "512KiB", "1MiB", "2MiB", "4MiB", "8MiB", ': ""}
+    state, _ = carried_out(smaller("lowe-2009-readahead", changes, "ext4"), device, tmp_path)
+    assert len(state.cells) == 2
+    for cell in state.cells:
+        assert loads_of(state, cell, Metric.READ)["read"] > 0
+        assert loads_of(state, cell, Metric.DEVICE_READ)["read"] >= 8 * MIB
+
+
+def test_one_dd_a_file_and_deletes_that_read_the_device(device: str, tmp_path: pathlib.Path) -> None:
+    state, folder = carried_out(smaller("lowe-2009-shapes", SHAPES, "ext4 barrier=1|xfs"), device, tmp_path)
+    cells = done_cells(state)
+    assert set(cells) == {"ext4 barrier=1", "xfs"}
+    (refused,) = (cell for cell in state.request.plan.cells if cell.unavailable)
+    assert "Unknown parameter 'nobarrier'" in refused.unavailable
+    for cell in cells.values():
+        real, reads = loads_of(state, cell, Metric.REAL), loads_of(state, cell, Metric.DEVICE_READ)
+        assert len(real) == 9
+        assert all(value > 0 for name, value in reads.items() if name.startswith("delete"))
+        files = loads_of(state, cell, Metric.FILES_PER_S)
+        assert round(files["create 1MiB x 100GB"] * real["create 1MiB x 100GB"]) == 40
+        assert round(files["delete 1MiB x 100GB"] * real["delete 1MiB x 100GB"]) == 40
+    shown = succeed("results", folder.name, "--runs", str(tmp_path / "runs"), "--with", "lowe-2009-shapes-fedora10")
+    assert "Lowe" in shown
+
+
+def test_the_built_in_generator_makes_the_same_shapes(device: str, tmp_path: pathlib.Path) -> None:
+    state, _ = carried_out(smaller("lowe-2009-shapes-built-in", SHAPES, "ext3"), device, tmp_path)
+    (cell,) = done_cells(state).values()
+    assert len(loads_of(state, cell, Metric.REAL)) == 9
+
+
+@NEEDS_BONNIE
+@pytest.mark.parametrize("name", ["lowe-2009-bonnie", "lowe-2009-bonnie-files"])
+def test_bonnie_has_his_figures_beside(device: str, tmp_path: pathlib.Path, name: str) -> None:
+    changes = {"files = 262144": "files = 1024", "directories = 1024": "directories = 64"}
+    if name == "lowe-2009-bonnie":
+        # Single bytes would take 20 s of CPU.
+        changes |= {
+            'bytes = "8GiB"': 'bytes = "16MiB"\ndirect = true', 'scale = "fit"\nkeep = "data-to-ram"\n': "",
+            'published = { memory = "2GiB" }\n': "", '["8KiB", "32KiB", "128KiB"]': '"32KiB"',
+        }  # fmt: skip
+    state, folder = carried_out(smaller(name, changes, "ext4 barrier=1"), device, tmp_path)
+    (cell,) = done_cells(state).values()
+    assert cell.value(Metric("bonnie_ran_del_latency")) is not None
+    shown = succeed("results", folder.name, "--runs", str(tmp_path / "runs"), "--with", "lowe-2009")
+    assert "create seq" in shown
