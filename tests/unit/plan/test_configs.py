@@ -23,7 +23,13 @@ SCRATCH = TargetSpec("/dev/loop3", 2 * GIB, is_scratch=True)
 FOUR = tuple(replace(SCRATCH, path=f"/dev/loop{number}") for number in range(3, 7))
 
 
-NEED_GIB = {"lowe-2009-check": 20, "lowe-2009-check-6-million": 200, "lowe-2009-bonnie": 20}
+NEED_GIB = {
+    "lowe-2009-check": 16,
+    "lowe-2009-check-6-million": 100,
+    "lowe-2009-bonnie": 16,
+    "lowe-2009-shapes": 4,
+    "lowe-2009-shapes-built-in": 4,
+}
 """Plans that keep what no small device has room for: millions of files, data of four times the memory."""
 
 
