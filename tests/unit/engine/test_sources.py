@@ -14,13 +14,14 @@ from typing import cast
 import pytest
 
 from fsconsole.engine.steps import sources
-from fsconsole.engine.work import CellWork, Interrupted, StepFailed
+from fsconsole.engine.work import CellWork, Interrupted, LoadWindow, StepFailed
 from fsconsole.model.events import WarningKind
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Step, StepKind
 from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.system.files import opened
 from fsconsole.workloads.manifest import Manifest
+from fsconsole.workloads.protocol import LoadResult
 
 WARM = Step(StepKind.WARM, "read", workload=0)
 
@@ -33,16 +34,20 @@ class Work:
     manifests: dict[object, Manifest] = field(default_factory=dict)
     before: dict[int, str] = field(default_factory=dict)
     is_interrupted: bool = False
+    folder: str = "/nowhere/runs/1"
     tree: str = "/run/fsconsole/mnt/tree"
     told: list[tuple[WarningKind, str]] = field(default_factory=list)
 
-    def warm(self) -> tuple[str, dict[Metric, float]]:
+    def as_cell(self) -> CellWork:
         run = SimpleNamespace(
-            manifests=self.manifests, manifests_before=self.before, folder_path="/nowhere/runs/1",
+            manifests=self.manifests, manifests_before=self.before, folder_path=self.folder,
             requests=SimpleNamespace(interrupting=self.is_interrupted),
         )  # fmt: skip
-        work = SimpleNamespace(run=run, cell=SimpleNamespace(workloads=(self.load,)), warn=self.warn, tree=self.tree)
-        result = sources.warm(cast("CellWork", work), WARM)
+        cell = SimpleNamespace(workloads=(self.load,))
+        return cast("CellWork", SimpleNamespace(run=run, cell=cell, warn=self.warn, tree=self.tree))
+
+    def warm(self) -> tuple[str, dict[Metric, float]]:
+        result = sources.warm(self.as_cell(), WARM)
         return result.verdict, {one.metric: one.value for one in result.measurements}
 
     def warn(self, kind: WarningKind, reason: str, _hint: str) -> None:
@@ -138,15 +143,60 @@ def test_files_in_the_page_cache_are_what_a_load_finds(tree: Path) -> None:
         os.close(fd)
 
 
+@contextmanager
+def in_a_tree(base: Path, run: object) -> Iterator[CellWork]:
+    with opened(str(base), os.O_RDONLY | os.O_DIRECTORY) as fd:
+        own = SimpleNamespace(fd=fd, path=str(base), tree=str(base / "tree"))
+        yield cast("CellWork", SimpleNamespace(own=own, run=run, tree=own.tree, made={}))
+
+
+RUN = SimpleNamespace(requests=SimpleNamespace(interrupting=False), manifests={})
+
+
 def test_a_load_whose_directory_is_gone_or_a_link_is_not_counted(tmp_path: Path) -> None:
     (tmp_path / "tree" / "load").mkdir(parents=True)
     (tmp_path / "tree" / "load" / "file").write_bytes(b"12")
     (tmp_path / "tree" / "link").symlink_to("/etc")
-    with opened(str(tmp_path), os.O_RDONLY | os.O_DIRECTORY) as fd:
-        own = SimpleNamespace(fd=fd, path=str(tmp_path), tree=str(tmp_path / "tree"))
-        run = SimpleNamespace(requests=SimpleNamespace(interrupting=False))
-        work = cast("CellWork", SimpleNamespace(own=own, run=run, tree=own.tree))
+    with in_a_tree(tmp_path, RUN) as work:
         assert sources._count(work, "load").size_bytes == 2
         for name in ("gone", "link"):
             with pytest.raises(StepFailed, match=f"tree/{name}: its directory is gone"):
                 sources._count(work, name)
+
+
+def test_a_copy_that_is_not_what_was_to_be_copied_ends_its_cell_and_a_whole_one_has_its_rates(
+    tree: Path, tmp_path: Path
+) -> None:
+    work = Work(a_copy(tree))
+    work.warm()
+    run = SimpleNamespace(requests=RUN.requests, manifests=work.manifests)
+    copy = tmp_path / "mount" / "tree" / "copy"
+    copy.parent.mkdir(parents=True)
+    subprocess.run(["cp", "-r", str(tree), str(copy)], check=True)
+    result = LoadResult((), 0, 0, 10**9, 3 * 10**9, 3 * 10**9, 0.0, 0.0, is_whole=True, directory="copy")
+
+    def counted() -> dict[Metric, float]:
+        handle = SimpleNamespace(workload=work.load)
+        window = SimpleNamespace(handle=handle, result=result)
+        with in_a_tree(tmp_path / "mount", run) as as_cell:
+            return {one.metric: one.value for one in sources.count_made(as_cell, cast("LoadWindow", window))}
+
+    found = counted()
+    assert (found[Metric.WRITTEN], found[Metric.WRITE], found[Metric.FILES_MADE]) == (30, 15, 2)
+    (copy / "below" / "two").write_bytes(b"2" * 19)
+    with pytest.raises(StepFailed, match="copied 2 of 2 files, 29 B of 30 B"):
+        counted()
+    (copy / "below" / "two").unlink()
+    with pytest.raises(StepFailed, match="copied 1 of 2 files"):
+        counted()
+
+
+def test_the_run_folder_and_fsconsoles_own_files_are_empty_in_every_source(tree: Path) -> None:
+    (tree / "runs" / "1").mkdir(parents=True)
+    (tree / "runs" / "1" / "journal").write_bytes(b"grows")
+    work = Work(a_copy(tree), folder=str(tree / "runs" / "1"))
+    first, figures = work.warm()
+    assert figures[Metric.SOURCE_FILES] == 2
+    (tree / "runs" / "1" / "journal").write_bytes(b"grows and grows")
+    assert work.warm()[0] == first
+    assert sources.hidden_from_loads(work.as_cell())[0] == str(tree / "runs")
