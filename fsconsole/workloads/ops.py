@@ -24,7 +24,7 @@ from fsconsole.model.load import (
     timed_in,
 )
 from fsconsole.model.timed import Timed
-from fsconsole.model.workload import End, SyncAt, SyncCall, Workload, WorkloadKind
+from fsconsole.model.workload import WHOLE_FILE, End, SyncAt, SyncCall, Workload, WorkloadKind
 from fsconsole.text import SECTOR_BYTES
 from fsconsole.workloads.content import Pieces, scrambled, size_of_file
 
@@ -66,7 +66,8 @@ class Means:
     @property
     def moved_bytes(self) -> int:
         """Bytes to move in a file that is there; 0: all."""
-        return self.workload.operation_bytes or self.workload.file_size_bytes
+        wanted = self.workload.operation_bytes
+        return 0 if wanted == WHOLE_FILE else wanted or self.workload.file_size_bytes
 
     @property
     def direct_flag(self) -> int:
