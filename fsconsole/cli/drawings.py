@@ -44,13 +44,16 @@ def layout_map(folder: RunFolder, seen: Look, *, cells: str, svg: str, width: in
     """
     from fsconsole.client.runs import save
     from fsconsole.errors.runs import LayoutMissing
-    from fsconsole.journal.past import read_layouts
+    from fsconsole.journal.past import layout_places, read_layouts
     from fsconsole.results.grid import build_grid
     from fsconsole.results.layout_map import maps_of, maps_text
     from fsconsole.results.layout_svg import maps_svg
 
     chosen = cells_named(cells)
-    loads = maps_of(seen.state, build_grid(seen.state), read_layouts(folder), chosen)
+    grid, places = build_grid(seen.state), layout_places(folder, seen.state)
+    wanted = chosen or tuple(dict.fromkeys(next(filter(places.__contains__, row.indexes), -1) for row in grid.rows))
+    layouts = read_layouts(folder, [number for cell in wanted for number in places.get(cell, ())])
+    loads = maps_of(seen.state, grid, layouts, chosen)
     if not loads:
         raise LayoutMissing(run=folder.name, of=f" of cells {cells}" if chosen else "")
     if svg:

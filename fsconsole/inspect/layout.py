@@ -11,9 +11,9 @@ from fsconsole.system.block import ExtentFlag, RawExtent
 from fsconsole.text import printable
 
 MOST_EXTENTS = 8000
-"""Beyond that, regions: 8,000 extents take about 90 KB of a journal."""
+"""Beyond that, regions: 8,000 extents take 85 to 110 KB of a journal."""
 REGIONS = 2048
-"""25 lines of 80 columns; about 35 KB of a journal."""
+"""25 lines of 80 columns; about 30 KB of a journal."""
 _LEAST_REGIONS = 256
 _LONGEST_NAME = 80
 MOST_SAMPLED = 64

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
@@ -15,6 +16,7 @@ from fsconsole.journal.reader import JournalReader, open_journal
 from fsconsole.model.events import LatencySeen, LayoutSeen
 from fsconsole.model.sample import Role, Sample
 from fsconsole.model.state import RunState, RunStatus
+from fsconsole.model.wire import Mismatch, decode
 from fsconsole.text import SECTOR_BYTES
 
 MAX_POINTS = 4000
@@ -68,11 +70,38 @@ def read_latencies(folder: RunFolder, cell: int, attempt: int) -> tuple[LatencyS
     )
 
 
-def read_layouts(folder: RunFolder) -> tuple[LayoutSeen, ...]:
-    """Return the layouts that a run's surveys found, of all its cells and attempts. Raises as JournalReader."""
-    others = tuple(name for kind, name in NAMES.items() if kind is not LayoutSeen)
-    batch = JournalReader(folder.journal).read_since(Cursor(), max_samples=0, without=others)
-    return tuple(seen for seen in batch.observations if isinstance(seen, LayoutSeen))
+_LAYOUT_TAILS = "SELECT id, substr(body, -80) FROM event WHERE kind = ? ORDER BY id"
+_OF_CELL_END = re.compile(r'"cell":(\d+),"attempt":(\d+),"step":\d+\}$')
+"""How a layout's document ends: what its base class has comes first."""
+
+
+def layout_places(folder: RunFolder, state: RunState) -> dict[int, tuple[int, ...]]:
+    """Return the row ids of the layouts of each cell's latest attempt. Raises as JournalReader.
+
+    A layout has up to 100 KB, and a run thousands of cells: only those that are drawn are read whole.
+    """
+    found: dict[int, tuple[int, ...]] = {}
+    with open_journal(folder.journal) as connection:
+        for number, tail in connection.execute(_LAYOUT_TAILS, (NAMES[LayoutSeen],)):
+            match = _OF_CELL_END.search(str(tail))
+            cell, attempt = (int(match[1]), int(match[2])) if match and len(match[1]) < 9 > len(match[2]) else (-1, 0)
+            if 0 <= cell < len(state.cells) and state.cells[cell].attempt == attempt:
+                found[cell] = (*found.get(cell, ()), number)
+    return found
+
+
+def read_layouts(folder: RunFolder, numbers: Sequence[int]) -> tuple[LayoutSeen, ...]:
+    """Return the layouts with these row ids. Raises as JournalReader."""
+    query = "SELECT body FROM event WHERE id = ? AND kind = ?"
+    found = []
+    with open_journal(folder.journal) as connection:
+        for number in numbers:
+            for (body,) in connection.execute(query, (number, NAMES[LayoutSeen])):
+                try:
+                    found.append(decode(LayoutSeen, str(body)))
+                except Mismatch as mismatch:
+                    raise JournalUnusable(path=folder.journal, why=f"a layout does not fit: {mismatch}") from mismatch
+    return tuple(found)
 
 
 def _latest(points: Sequence[Point], begun_ns: int) -> list[Point]:

@@ -188,6 +188,12 @@ def legend(maps: Sequence[PlacedMap], columns: int, rows: int, end_bytes: int) -
         f"files in the order of their names{more}, each where it owns at least half of what files have there. "
         f'"{_MIXED}": several files. "{_NONE}": free, metadata, or files of other loads or of ageing.'
     ]
+    return (*found, *notes_of(maps))
+
+
+def notes_of(maps: Sequence[PlacedMap]) -> tuple[str, ...]:
+    """Return what some of these maps do not show as the others do, in sentences."""
+    found = []
     if any(placed.cell.variant.filesystem == "btrfs" for placed in maps):
         found.append(
             "Of btrfs these are its own logical addresses: where its chunks lie on the device, FIEMAP doesn't tell."

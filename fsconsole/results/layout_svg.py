@@ -8,8 +8,8 @@ from html import escape
 from itertools import groupby
 
 from fsconsole.model.layout import FREE, OTHERS
-from fsconsole.results.layout_map import LETTERS, MapPart, PlacedMap, parts_of, short_bytes, sizes_line
-from fsconsole.text import printable
+from fsconsole.results.layout_map import LETTERS, MapPart, PlacedMap, notes_of, parts_of, short_bytes, sizes_line
+from fsconsole.text import printable, wrap
 
 _WIDE, _ROWS = 1000, 24
 """Pixels of the device in a row, and rows: the finest part drawn is 1/24,000 of it."""
@@ -18,6 +18,8 @@ _GOLDEN = 137.508
 """Degrees between the hues of neighbours: no two that follow each other are alike."""
 _BACKGROUND, _MIXED, _OTHER = "#f2f2f2", "#9a9a9a", "#404040"
 _SWATCH = 30
+_CHARACTERS = 150
+"""In a line of small text."""
 
 
 def maps_svg(loads: Sequence[Sequence[PlacedMap]]) -> str:
@@ -29,10 +31,14 @@ def maps_svg(loads: Sequence[Sequence[PlacedMap]]) -> str:
         for placed in maps:
             body += [_text(_LEFT, y, placed.title, 13), *_drawn(placed, end_bytes, y + 8)]
             y += 8 + _ROWS * (_HIGH + 2)
-            if sizes := sizes_line(placed.seen):
-                body.append(_text(_LEFT, y + 12, f"Extent sizes by file offset (median): {sizes}", 11))
-            y += 40
+            sizes = f"Extent sizes by file offset (median): {sizes_line(placed.seen)}"
+            lines = wrap(sizes, _CHARACTERS) if placed.seen.sizes else []
+            body += [_text(_LEFT, y + 12 + 14 * number, line, 11) for number, line in enumerate(lines)]
+            y += 28 + 14 * len(lines)
         files = max(1, *(placed.seen.files for placed in maps))
+        for line in (line for note in notes_of(maps) for line in wrap(note, _CHARACTERS)):
+            body.append(_text(_LEFT, y, line, 11))
+            y += 14
         body += _legend(files, y)
         y += 16 + 18 * (1 + min(files, len(LETTERS)) * _SWATCH // _WIDE) + 16
     size = f'width="{_LEFT + _WIDE + 20}" height="{y}"'
@@ -92,7 +98,10 @@ def _text(x: int, y: int, text: str, size: int) -> str:
 
 def _legend(files: int, top: int) -> Iterator[str]:
     yield _text(
-        _LEFT, top, "Files in the order of their names; grey: several files; light: free, metadata, other loads", 11
+        _LEFT,
+        top,
+        "Files in the order of their names; grey: several files; light: free, metadata, other loads, ageing",
+        11,
     )
     each_row = _WIDE // _SWATCH
     for number in range(min(files, len(LETTERS))):

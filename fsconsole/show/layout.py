@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.past import read_layouts
+from fsconsole.journal.past import layout_places, read_layouts
 from fsconsole.model.plan import Cell
 from fsconsole.model.state import RunState
 from fsconsole.results.layout_map import ROWS, PlacedMap, Spans, cell_maps, legend, map_lines, maps_text, sizes_line
@@ -18,13 +18,12 @@ _LABEL = 8
 NO_MAP = (("No layout map: extents were not counted, or the run is of an earlier version.", ""),)
 
 
-def maps_by_cell(folder: RunFolder, state: RunState) -> dict[int, tuple[PlacedMap, ...]]:
-    """Return the maps of each cell that has any, one for each load. Raises as JournalReader."""
+def maps_by_cell(folder: RunFolder, state: RunState, wanted: Collection[int]) -> dict[int, tuple[PlacedMap, ...]]:
+    """Return the maps of each cell that has any, one for each load; of cells that aren't wanted none. Raises as JournalReader."""
     found: dict[int, tuple[PlacedMap, ...]] = {}
-    layouts = read_layouts(folder)
-    for cell in state.request.plan.cells:
-        if maps := cell_maps(cell_name(cell), cell, state.cells[cell.index].attempt, layouts):
-            found[cell.index] = maps
+    for index, numbers in sorted(layout_places(folder, state).items()):
+        cell, layouts = state.request.plan.cells[index], read_layouts(folder, numbers) if index in wanted else ()
+        found[index] = cell_maps(cell_name(cell), cell, state.cells[index].attempt, layouts)
     return found
 
 
@@ -33,9 +32,9 @@ def cell_name(cell: Cell) -> str:
     return ", ".join([cell.variant.label, *(f"{name} = {value}" for name, value in cell.setting.values)])
 
 
-def other_lines(maps: dict[int, tuple[PlacedMap, ...]], own: int) -> tuple[Line, ...]:
+def other_lines(state: RunState, indexes: Iterable[int], own: int) -> tuple[Line, ...]:
     """Return the cells that may stand beside the own one, as a list to pick from; its keys are their indexes."""
-    others = (placed[0].cell for index, placed in maps.items() if index != own)
+    others = (state.request.plan.cells[index] for index in indexes if index != own)
     return tuple(
         Line(str(cell.index), f"Cell {cell.index + 1}: {cell_name(cell)}, repeat {cell.repeat}") for cell in others
     )

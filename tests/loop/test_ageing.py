@@ -11,7 +11,7 @@ import pytest
 
 from fsconsole.engine.steps import ageing
 from fsconsole.engine.work import Interrupted
-from fsconsole.journal.past import read_layouts, read_state
+from fsconsole.journal.past import layout_places, read_layouts, read_state
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellStatus
@@ -55,7 +55,7 @@ def test_an_aged_cell_keeps_the_aged_files_and_counts_those_of_its_load_alone(tm
         assert (cell.value(Metric.AGE) or 0) > 0
         assert cell.value(Metric.FILES_MAPPED) == 4
         assert 4 * MIB <= (cell.value(Metric.USED) or 0) < 5 * MIB
-        assert read_layouts(folder)[0].files == 4
+        assert read_layouts(folder, layout_places(folder, read_state(folder))[0])[0].files == 4
         assert [step.verdict for step in cell.steps if step.kind is StepKind.CHECK] == ["clean"]
         point = mounted(device)
         assert sorted(os.listdir(point)) == ["aged", "lost+found"]

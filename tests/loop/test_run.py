@@ -18,7 +18,7 @@ from fsconsole.devices import scratch
 from fsconsole.errors import ExitCode
 from fsconsole.errors.runs import EngineNotStarted
 from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.past import read_layouts, read_state
+from fsconsole.journal.past import layout_places, read_layouts, read_state
 from fsconsole.journal.store import list_runs
 from fsconsole.model.events import Outcome, WarningKind
 from fsconsole.model.metrics import OF_MIXES, PILOTS, Metric, Unit
@@ -164,7 +164,8 @@ def test_every_figure_of_a_cell_is_there_and_makes_sense(whole, filesystem):
 
 def test_the_layout_of_every_cell_s_files_is_kept_and_drawn(whole):
     folder = whole[1]
-    by_cell = {seen.cell: seen for seen in read_layouts(folder)}
+    places = layout_places(folder, read_state(folder))
+    by_cell = {index: read_layouts(folder, numbers)[0] for index, numbers in places.items()}
     for cell in read_state(folder).cells:
         layout = by_cell[cell.index]
         assert (layout.files, len(layout.names)) == (cell.value(Metric.FILES_MAPPED), 4)

@@ -61,7 +61,7 @@ class Read:
     latencies: tuple[LatencySeen, ...]
     others: tuple[str, ...]
     maps: dict[int, tuple[PlacedMap, ...]]
-    """Layout maps by cell; only read for the Layout tab."""
+    """Layout maps by cell, of the cells shown; of others that have some, none. Only read for the Layout tab."""
 
 
 class CellScreen(ConsoleScreen):
@@ -135,14 +135,14 @@ Layout draws which file owns which part of the device; b puts the map of another
             self.action_section("layout")
         elif self._beside is not None:
             self._put_beside(None)
-        elif others := layout.other_lines(read.maps, read.cell.index):
+        elif others := layout.other_lines(read.look.state, read.maps, read.cell.index):
             self.ask(PickScreen("Layout of which cell beside this one", others), lambda key: self._put_beside(int(key)))
         else:
             self.say("No other cell of this run has a layout map.")
 
     def _put_beside(self, cell: int | None) -> None:
         self._beside = cell
-        self._place()
+        self._reload()
 
     def action_other(self, by: int) -> None:
         at = max(0, min(self._at + by, len(self._cells) - 1))
@@ -172,13 +172,14 @@ Layout draws which file owns which part of the device; b puts the map of another
     @work(group="read", exclusive=True)
     async def _reload(self) -> None:
         folder, index = self._folder, self._cells[self._at]
+        wanted = {index} if self._beside is None else {index, self._beside}
 
         def read() -> Read:
             seen = look(folder)
             cell, known = seen.state.request.plan.cells[index], seen.state.cells[index]
             points = read_curve(folder, index, begun_ns(known))
             latencies = read_latencies(folder, index, known.attempt)
-            maps = layout.maps_by_cell(folder, seen.state) if self._section == "layout" else {}
+            maps = layout.maps_by_cell(folder, seen.state, wanted) if self._section == "layout" else {}
             return Read(seen, cell, known, points, latencies, view.others_of(known, list_outputs(folder)), maps)
 
         with self.complaining():

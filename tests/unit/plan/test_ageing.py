@@ -15,6 +15,7 @@ from fsconsole.plan.expand import build_plan
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.plan.sizing import pilot_steps
 from fsconsole.results.environment import differences
+from fsconsole.show import plan_forms
 from fsconsole.text import GIB, MIB
 from tests.unit.plan.examples import DEVICE, SMALLEST, WORKLOAD, build, parse
 from tests.unit.results import build as made
@@ -75,9 +76,11 @@ def test_a_share_that_the_filesystem_has_no_room_for_makes_the_cell_unavailable(
 
 
 def test_the_console_sets_and_clears_it() -> None:
-    draft = with_key(Draft(parse(SMALLEST)), "age", {"cycles": 2, "fill": 0.5})
+    typed = plan_forms.typed_run_value("age", "cycles=2, fill=0.5")
+    draft = with_key(Draft(parse(SMALLEST)), "age", typed)
     assert draft.plan.age == Age(2, 0.5)
-    assert with_key(draft, "age", {}).plan.age is None
+    assert plan_forms.run_texts(draft.plan)["age"] == "cycles=2, fill=0.5"
+    assert with_key(draft, "age", plan_forms.typed_run_value("age", "")).plan.age is None
 
 
 def test_runs_that_differ_in_ageing_differ_in_their_plans() -> None:

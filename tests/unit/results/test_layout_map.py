@@ -133,6 +133,7 @@ def test_maps_above_each_other_have_one_scale_and_a_legend_that_says_what_addres
     said = " ".join(text)
     assert "its own logical addresses" in said
     assert "A to B" in said
+    assert "its own logical addresses" in maps_svg([maps])
 
 
 def test_the_svg_names_files_and_escapes_them() -> None:
