@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Protocol
 
 from fsconsole.engine.work import CellWork, LoadWindow
@@ -44,9 +45,9 @@ def about_cold(work: CellWork, workload: Workload, window: LoadWindow) -> None:
             "Read it as a rate of caches and storage together; to be sure, read far more than the memory holds.",
         )
     elif workload.cold and known < COLD_SHARE * read_bytes:
-        who = place.device or place.source
+        who, more = place.device or place.source, "run as root, or " if os.geteuid() else ""
         work.warn(
             WarningKind.NOT_COLD,
             f"'{workload.name}': {who} read {format_bytes(known)} of {format_bytes(read_bytes)}",
-            "A live filesystem is not unmounted, so caches may keep its files: run as root, or read more than the memory holds.",
+            f"A live filesystem is not unmounted, so caches may keep its files: {more}read more than the memory holds.",
         )

@@ -67,6 +67,8 @@ def make(parent_path: str, parent_fd: int, run_id: str) -> RunDirectory:
         is_new = made.st_dev == above.st_dev and mount_id(fd) == mount_id(parent_fd) and not os.listdir(fd)
         if not is_new or (made.st_uid != os.geteuid() and os.geteuid() != 0):
             raise OSError(errno.EEXIST, "something else was put in the place of the new directory")
+        # A full filesystem, or a quota, may end this at any point.
+        undo.callback(_unmake, name, parent_fd, fd)
         # A default ACL or a set-group-id bit of the parent must not open it to others.
         os.fchmod(fd, 0o700)
         text = json.dumps({"run": run_id, "by": "fsconsole", "use": "`fsconsole cleanup` removes this directory"})
@@ -76,6 +78,15 @@ def make(parent_path: str, parent_fd: int, run_id: str) -> RunDirectory:
         os.mkdir(TREE_NAME, 0o700, dir_fd=fd)
         undo.pop_all()
     return RunDirectory(parent_path, parent_fd, name, fd)
+
+
+def _unmake(name: str, parent_fd: int, fd: int) -> None:
+    """Remove a directory that was made in part; what can't be removed is cleanup's matter."""
+    with suppress(OSError):
+        for entry, remove_it in ((MARKER, os.unlink), (TREE_NAME, os.rmdir)):
+            with suppress(FileNotFoundError):
+                remove_it(entry, dir_fd=fd)
+        os.rmdir(name, dir_fd=parent_fd)
 
 
 def find_left(parent_path: str, parent_fd: int, run_id: str) -> RunDirectory | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -32,6 +33,17 @@ def test_it_is_made_for_its_owner_alone_and_never_twice(tmp_path: Path) -> None:
         made(tmp_path)
     run_directory.remove(own)
     own.close()
+    assert os.listdir(tmp_path) == []
+
+
+def test_nothing_is_left_of_one_that_could_not_be_made_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_fd: int, _data: bytes) -> int:
+        raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run_directory.os, "write", full)
+        with pytest.raises(OSError, match="quota"):
+            made(tmp_path)
     assert os.listdir(tmp_path) == []
 
 
