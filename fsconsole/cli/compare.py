@@ -65,14 +65,14 @@ def compare(
     check_curves(curves=curves, axis=axis, variant=variant, svg=svg, command=_COMMAND)
     given = [_part(word, runs_dir, seen) for word in sides]
     if curves:
-        runs = _labelled(given, varied)
+        runs = labelled(given, varied)
         draw_curves(runs, columns=columns, axis=axis, variant=variant, svg=svg, width=terminal_width())
         return
     sys.stdout.write(comparison(given, output, vary=varied, columns=columns, width=terminal_width()))
     sys.stdout.flush()
 
 
-def _labelled(given: Sequence[Sequence[RunState] | Publication], vary: Sequence[Varied]) -> list[tuple[str, RunState]]:
+def labelled(given: Sequence[Sequence[RunState] | Publication], vary: Sequence[Varied]) -> list[tuple[str, RunState]]:
     """Return the runs of all sides with their kernels, and where several have the same with their names.
 
     Kernels may differ without --vary. Raises RunsDiffer, Misused.

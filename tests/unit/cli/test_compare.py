@@ -8,8 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.errors import ExitCode
+from fsconsole.cli.compare import labelled
+from fsconsole.errors import ExitCode, Misused
+from fsconsole.errors.runs import RunsDiffer
+from fsconsole.model.state import RunState
+from fsconsole.plan.publications import find_publication
+from fsconsole.results.environment import Varied
 from tests.unit.cli.recorded import STARTED, WHOLE, make_run, run_command, write
+from tests.unit.results.test_curves import over_threads
 
 
 def test_two_runs_are_compared_and_a_difference_is_refused_with_the_option_to_give(tmp_path: Path) -> None:
@@ -59,6 +65,8 @@ def test_published_tables_are_listed_with_source_and_date_at_80_columns() -> Non
         (("r1", "r9"), "There is no run 'r9'", "fsconsole runs"),
         (("r1", ","), "',' names no run", "compare --help"),
         (("r1", "r2", "--vary", "kernl"), "--vary takes host, kernel, .*, not 'kernl'", "Did you mean kernel"),
+        (("r1", "--svg", "x.svg"), "--svg goes with --curves", "compare --help"),
+        (("r1", "--curves"), "There is no curve to draw: no axis has 3 or more numbers", "threads = "),
         (("r1", "lowe-2009", "--columns", "durabel"), "There is no column 'durabel'", "Did you mean durable"),
     ],
 )
@@ -71,3 +79,21 @@ def test_what_can_t_be_compared_is_told_in_one_sentence_and_one_hint(
     assert (done.returncode, done.stdout) == (ExitCode.RUN_MISSING if "r9" in words else ExitCode.USAGE, "")
     assert re.match(f"fsconsole: {sentence}", said), said
     assert hint in advice
+
+
+def run_over_threads(run_id: str, kernel: str) -> RunState:
+    state = over_threads()
+    request = replace(state.request, run_id=run_id)
+    return replace(state, request=request, started=(replace(state.started[0], kernel=kernel),))
+
+
+def test_curves_name_runs_by_their_kernels_and_by_their_names_where_two_have_the_same() -> None:
+    old, new, again = (run_over_threads(*names) for names in (("r1", "6.1.0"), ("r2", "6.18.0"), ("r3", "6.18.0")))
+    assert [label for label, _ in labelled([[old], [new]], ())] == ["6.1.0", "6.18.0"]
+    assert [label for label, _ in labelled([[old, new], [again]], ())] == ["6.1.0", "6.18.0 r2", "6.18.0 r3"]
+    with pytest.raises(Misused, match="bull-2008 is a published table"):
+        labelled([[old], find_publication("bull-2008")], ())
+    elsewhere = replace(new, started=(replace(new.started[0], hostname="other"),))
+    with pytest.raises(RunsDiffer, match="host"):
+        labelled([[old], [elsewhere]], ())
+    assert labelled([[old], [elsewhere]], (Varied.HOST,))
