@@ -249,7 +249,7 @@ class Workload(Wire, frozen=True):
     def total_bytes(self) -> int:
         """Bytes that the load moves if nothing stops it; 0 where only its end can tell."""
         if self.kind is WorkloadKind.COPY:
-            return self.sources_bytes
+            return self.sources_bytes or self.at_most_bytes
         moved = int(self.files * self.mean_file_bytes * self._share(_WRITING | _READING))
         return min(filter(None, (moved, self.limit_bytes)), default=0)
 
@@ -257,7 +257,7 @@ class Workload(Wire, frozen=True):
     def added_bytes(self) -> int:
         """Bytes by which the load makes its filesystem fuller, as far as can be told beforehand."""
         if self.kind is WorkloadKind.COPY:
-            return self.sources_bytes
+            return self.sources_bytes or self.at_most_bytes
         if self.kind is WorkloadKind.BONNIE:
             # Each copy has data first, then files, and removes both.
             return self.threads * max(self.limit_bytes, self.files * self.mean_file_bytes)
