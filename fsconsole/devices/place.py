@@ -10,7 +10,7 @@ from glob import glob
 
 from fsconsole.errors.targets import DirectoryRefused
 from fsconsole.model.place import MEMORY, Place
-from fsconsole.system.files import boot_id, mount_id
+from fsconsole.system.files import available_bytes, boot_id, mount_id
 from fsconsole.system.mounts import MountEntry, read_mounts
 
 DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -21,7 +21,7 @@ _NO_STORAGE = frozenset({
     "configfs", "efivarfs", "mqueue", "hugetlbfs", "autofs", "binfmt_misc", "fusectl", "rpc_pipefs", "nsfs", "selinuxfs",
 })  # fmt: skip
 """Filesystems that hold no files of users."""
-_IN_MEMORY = frozenset({"tmpfs", "ramfs"})
+_IN_MEMORY = "tmpfs"
 _ELSEWHERE = "Name a directory of a mounted filesystem that you may write to."
 
 
@@ -88,7 +88,7 @@ def find_place(path: str, *, is_memory: bool = False) -> Place:
 def _objections(fd: int, path: str, place: Place, *, is_memory: bool) -> Iterator[tuple[str, str]]:
     """Yield why loads must not run there, each with what to do."""
     kind = place.filesystem
-    if kind in _IN_MEMORY:
+    if kind == _IN_MEMORY:
         if not is_memory:
             why = f"is on {kind}, which is memory: nothing of a disk would be measured"
             yield why, f"To measure memory, say so: --directory {MEMORY}={path}."
@@ -100,7 +100,10 @@ def _objections(fd: int, path: str, place: Place, *, is_memory: bool) -> Iterato
     # Root may write wherever the filesystem lets it; NFS (root_squash) doesn't.
     if not os.access(f"/proc/self/fd/{fd}", os.W_OK | os.X_OK, effective_ids=True):
         yield "is not writable for you", "Name a directory of your own, or run as a user who may write there."
-    if place.size_bytes and not place.allowed_bytes:
+    if not place.size_bytes:
+        # ramfs, which ends with the machine's memory, and some of FUSE.
+        yield f"is on {kind}, which does not tell how much space is free (statfs)", _ELSEWHERE
+    if not place.allowed_bytes:
         yield "has no space that a load may fill: at least 5 % of its filesystem stay free", "Free some space first."
 
 
@@ -111,6 +114,7 @@ def place_of(fd: int) -> Place:
     entry = next((one for one in read_mounts() if one.mount_id == number), None)
     if entry is None:
         raise ValueError("its mount is in no table of this process")
+    free_bytes = room.f_bavail * room.f_frsize
     return Place(
         device_number=seen.st_dev,
         inode=seen.st_ino,
@@ -118,7 +122,8 @@ def place_of(fd: int) -> Place:
         source=entry.source,
         mount_point=entry.mount_point,
         size_bytes=room.f_blocks * room.f_frsize,
-        free_bytes=room.f_bavail * room.f_frsize,
+        # What tmpfs offers may be more than the memory that is left.
+        free_bytes=min(free_bytes, available_bytes()) if entry.filesystem == _IN_MEMORY else free_bytes,
         free_inodes=room.f_favail if room.f_files else 0,
         device=_device_of(seen.st_dev, entry),
         boot_id=boot_id(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -149,6 +150,12 @@ def kernel_release() -> str:
 def memory_bytes() -> int:
     """Return the memory that the kernel manages (MemTotal of man 5 proc_meminfo)."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def available_bytes() -> int:
+    """Return the memory that programs can have without swapping (MemAvailable, man 5 proc_meminfo). Raises OSError."""
+    found = re.search(r"^MemAvailable:\s*(\d+) kB", read_text("/proc/meminfo"), re.MULTILINE)
+    return int(found[1]) * 1024 if found else 0
 
 
 def cpu_count() -> int:

@@ -206,12 +206,6 @@ def read_writeback() -> Writeback:
     return parse_writeback(read_text(PROC_MEMINFO), read_text_or(PROC_VMSTAT, ""))
 
 
-def available_bytes() -> int:
-    """Return the memory that programs can have without swapping (MemAvailable, man 5 proc_meminfo). Raises OSError."""
-    found = re.search(r"^MemAvailable:\s*(\d+) kB", read_text(PROC_MEMINFO), re.MULTILINE)
-    return int(found[1]) * 1024 if found else 0
-
-
 def bdi_stats_path(debug: str, mount_point: str) -> str | None:
     """Return the bdi stats file of a mounted filesystem, or None if this machine lacks it.
 

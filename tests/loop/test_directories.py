@@ -23,7 +23,9 @@ from fsconsole.journal.past import read_state
 from fsconsole.journal.store import list_runs
 from fsconsole.model.place import own_name
 from fsconsole.model.state import CellStatus, RunStatus
+from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.text import MIB
+from fsconsole.workloads.builtin import prepare_load
 from tests.conftest import MakeLoopDevice, Mount, run
 from tests.loop.runs import (
     engine_of,
@@ -258,11 +260,8 @@ def test_a_user_without_root_runs_a_plan_to_its_end_and_is_told_what_is_missing(
 
 
 def test_a_generator_refuses_a_tree_that_was_put_in_the_place_of_its_own(tmp_path: Path) -> None:
-    from tests.loop.test_generator import prepare_load, workload  # noqa: PLC0415 (only here)
-
-    handle = prepare_load(
-        workload(1, 1, 1), tree=str(tmp_path), tree_device=tmp_path.stat().st_dev, tree_inode=1, hidden=()
-    )
+    load = Workload("load", WorkloadKind.CREATE, 1, 1, 1, 1)
+    handle = prepare_load(load, tree=str(tmp_path), tree_device=tmp_path.stat().st_dev, tree_inode=1, hidden=())
     with pytest.raises(GeneratorFailed, match="not the directory that was made for it"):
         handle.wait_ready()
     handle.kill()

@@ -23,6 +23,7 @@ from fsconsole.model.plan import Step
 from fsconsole.plan.directory import lacks, room_for
 from fsconsole.plan.sizing import Room
 from fsconsole.system.block import drop_caches
+from fsconsole.system.files import available_bytes
 from fsconsole.telemetry.machine import bdi_stats_path
 from fsconsole.telemetry.nfs import server_reads
 from fsconsole.units import format_bytes
@@ -157,9 +158,11 @@ def is_short_of_space(work: CellWork) -> bool:
         return work.short_of_space != ""
     work.looks_at_space_s = now_s + (0 if work.place is not None and work.place.device else _ASKS_SERVER_S)
     room = os.fstatvfs(own.fd)
-    reserve = reserve_bytes(room.f_blocks * room.f_frsize)
+    reserve, free_bytes = reserve_bytes(room.f_blocks * room.f_frsize), room.f_bavail * room.f_frsize
+    if work.place is not None and work.place.filesystem == "tmpfs":
+        free_bytes = min(free_bytes, available_bytes())
     least = f"{100 * RESERVE_SHARE:.0f} % stay free for others"
-    if room.f_bavail * room.f_frsize < reserve:
+    if free_bytes < reserve:
         work.short_of_space = f"stopped: less than {format_bytes(reserve)} were free on {work.cell.target}: {least}"
     elif room.f_files and room.f_favail < room.f_files * RESERVE_SHARE:
         work.short_of_space = f"stopped: only {room.f_favail} inodes were free on {work.cell.target}: {least}"

@@ -16,7 +16,7 @@ from fsconsole.model.plan import Step, StepKind
 from fsconsole.model.state import RunState
 from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.plan.sources import lies_in, sources_objection
-from fsconsole.telemetry.machine import available_bytes
+from fsconsole.system.files import available_bytes
 from fsconsole.text import printable
 from fsconsole.units import format_bytes
 from fsconsole.workloads import manifest, protocol

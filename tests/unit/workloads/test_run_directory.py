@@ -41,7 +41,7 @@ def test_nothing_is_left_of_one_that_could_not_be_made_whole(tmp_path: Path, mon
         raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
 
     with monkeypatch.context() as patch:
-        patch.setattr(run_directory.os, "write", full)
+        patch.setattr(os, "write", full)
         with pytest.raises(OSError, match="quota"):
             made(tmp_path)
     assert os.listdir(tmp_path) == []
