@@ -11,11 +11,12 @@ import difflib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from fsconsole.errors.targets import FioJobRefused
 from fsconsole.model import fio_keys as keys
 
-MAX_JOB_CHARACTERS = 256 * 1024
+MAX_JOB_CHARACTERS = 64 * 1024
 _MAX_LINE_BYTES = 4000
 """fio reads lines in pieces of OPT_LEN_MAX (4096): what comes after would be a line of its own."""
 
@@ -57,6 +58,7 @@ _Refusal = tuple[str, str]
 """Why, and what to do instead."""
 
 
+@lru_cache(maxsize=64)
 def read_fio_job(text: str, path: str) -> tuple[FioSection, ...]:
     """Return the sections of a job file that asks for nothing but load below its own directory.
 

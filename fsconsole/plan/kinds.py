@@ -14,7 +14,7 @@ from fsconsole import units
 from fsconsole.catalog.tables import LONGEST_TEXT, Table, nearest_words, shown
 from fsconsole.errors.runs import UnknownColumn
 from fsconsole.errors.targets import BadQuantity
-from fsconsole.model.fio_job import read_fio_job
+from fsconsole.model.fio_job import MAX_JOB_CHARACTERS, read_fio_job
 from fsconsole.model.metrics import Metric, column_named
 from fsconsole.model.plan import Age
 from fsconsole.model.workload import (
@@ -35,7 +35,7 @@ MAX_SEED = 2**63 - 1
 MAX_NAME_CHARACTERS = 200
 MAX_AGE_CYCLES = 100
 MIN_AGE_FILL, MAX_AGE_FILL = 0.01, 0.9
-MAX_WORD_CHARACTERS, MAX_JOB_CHARACTERS = 4096, 65536
+MAX_WORD_CHARACTERS = 4096
 MAX_WORDS = 1000
 MIN_DURATION_S, MAX_DURATION_S = 0.01, 30 * 86400.0
 PAGE_BYTES = 4 * KIB

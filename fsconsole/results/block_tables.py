@@ -9,7 +9,7 @@ from fsconsole.model.events import WarningKind
 from fsconsole.model.figures import Publication, PublishedRow
 from fsconsole.model.metrics import Metric, Unit
 from fsconsole.model.state import RunState
-from fsconsole.model.workload import Layout, Workload, WorkloadKind
+from fsconsole.model.workload import Generator, Layout, Workload, WorkloadKind
 from fsconsole.results.blocks import Block, BlockKind, BlockRow, compared_figure
 from fsconsole.results.changes import change_texts, verdict_legend, verdict_words
 from fsconsole.results.columns import GIVE_WAY, SPECIAL
@@ -48,9 +48,9 @@ def block_title(block: Block) -> str:
             else "no filesystem"
         )
         return f"{block.name}: {about}"
-    if load.kind in (WorkloadKind.COMMAND, WorkloadKind.COPY):
+    if load.kind in (WorkloadKind.COMMAND, WorkloadKind.COPY, WorkloadKind.FIO):
         return printable(f"{load.name}: {_program_words(load)}{', cold' if load.cold else ''}")
-    parts = [load.kind.value]
+    parts = [load.kind.value] + ["by fio"] * (load.generator is Generator.FIO)
     parts += [] if "threads" in block.axes else [f"{load.threads} thread{'' if load.threads == 1 else 's'}"]
     size = format_bytes_exact(load.file_size_bytes) if load.file_size_bytes and load.creates else ""
     number = str(load.files) if load.files and load.creates else ""
@@ -71,7 +71,9 @@ _LONGEST_COMMAND = 60
 
 
 def _program_words(load: Workload) -> str:
-    """Return the start of a command, or what is copied."""
+    """Return the start of a command, the jobs of fio, or what is copied."""
+    if load.kind is WorkloadKind.FIO:
+        return f"fio, {shorten_middle(' '.join(load.job.split()), _LONGEST_COMMAND)}"
     if load.kind is WorkloadKind.COMMAND:
         return shorten_middle(" ".join(" ".join(load.argv).split()), _LONGEST_COMMAND)
     what = shorten_middle(" ".join(load.sources), _LONGEST_COMMAND) or "an earlier load's files"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
+from hashlib import sha256
 
 from fsconsole.model.device import Identity
 from fsconsole.model.plan import StepKind, Variant
@@ -15,7 +16,7 @@ from fsconsole.model.state import RunState
 from fsconsole.model.wire import to_plain
 from fsconsole.model.workload import Workload
 from fsconsole.results.content import fact_words, in_cells, instant
-from fsconsole.text import printable
+from fsconsole.text import printable, shorten_middle
 from fsconsole.units import format_bytes, format_bytes_exact
 
 _ALIKE = 0.02
@@ -196,7 +197,16 @@ def _value_words(name: str, value: object) -> str:
         return " ".join(_value_words("", inner) for inner in value.values() if inner)
     if isinstance(value, (list, tuple)):
         return ", ".join("=".join(map(str, pair)) if isinstance(pair, list) else str(pair) for pair in value)
+    if name == "job" and value:
+        text = str(value)
+        # Two long jobs may differ where they are cut.
+        return (
+            f"{shorten_middle(' '.join(text.split()), _LONGEST_JOB)} (SHA-256 {sha256(text.encode()).hexdigest()[:12]})"
+        )
     return str(value) if value else ""
+
+
+_LONGEST_JOB = 120
 
 
 def _effective(state: RunState) -> Facts:

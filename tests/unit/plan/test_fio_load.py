@@ -11,12 +11,15 @@ from fsconsole.catalog.loader import load_catalog
 from fsconsole.errors.runs import GeneratorFailed
 from fsconsole.errors.targets import FioJobRefused, PlanBadValue
 from fsconsole.model.workload import Directories, Generator, Layout, Workload, WorkloadKind
+from fsconsole.plan.draft import plan_to_toml
 from fsconsole.plan.expand import build_plan
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.plan.read import parse_plan
+from fsconsole.results.environment import load_signature
 from fsconsole.text import GIB, KIB
 from fsconsole.workloads.fio_load import words
 from fsconsole.workloads.tree import SourceFiles
+from tests.unit.model.test_fio_job import JOB
 
 HEAD = 'schema = 1\nvariant = [{ type = "ext4" }]\n'
 CREATE = 'name = "ours", kind = "create", threads = 2, files = 4, file_size = "64KiB", block_size = "16KiB"'
@@ -130,6 +133,29 @@ def test_a_job_file_is_read_with_the_plan_and_kept_with_it(tmp_path: Path) -> No
     (tmp_path / "jobs" / "a.fio").write_text("[a]\nfilename=/dev/sda\n")
     with pytest.raises(FioJobRefused, match=r"jobs/a.fio:2: filename=/dev/sda"):
         parse_plan(text, str(tmp_path / "p.toml"), load_catalog())
+
+
+def test_a_plan_with_a_job_and_a_load_by_fio_reads_back_as_what_it_was(tmp_path: Path) -> None:
+    (tmp_path / "a.fio").write_text(JOB)
+    text = f'{HEAD}workload = [{{ {CREATE}, generator = "fio" }}, {{ kind = "fio", job = "a.fio" }}]\n'
+    plan = parse_plan(text, str(tmp_path / "p.toml"), load_catalog())
+    assert parse_plan(plan_to_toml(plan), "elsewhere.toml", load_catalog()).workloads == plan.workloads
+
+
+def test_jobs_that_differ_only_in_their_middle_are_told_apart() -> None:
+    one, other = (
+        Workload(
+            "x",
+            WorkloadKind.FIO,
+            1,
+            0,
+            0,
+            4 * KIB,
+            job=f"[a]\n{'rw=read' + chr(10) * 2:s}" * 30 + f"bs={size}\n" + "loops=1\n" * 30,
+        )
+        for size in ("4k", "8k")
+    )
+    assert load_signature(one) != load_signature(other)
 
 
 def test_a_jobs_files_count_against_the_devices_space(tmp_path: Path) -> None:
