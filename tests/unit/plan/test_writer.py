@@ -114,7 +114,8 @@ SYNCS = st.sampled_from(
 @st.composite
 def programs(draw: st.DrawFn, kind: WorkloadKind) -> Workload:
     """A load that a program makes."""
-    words = draw(st.lists(st.text(max_size=9), min_size=1, max_size=3)) if kind is WorkloadKind.COMMAND else []
+    more = st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=9), max_size=2)
+    words = ["tar", *draw(more)] if kind is WorkloadKind.COMMAND else []
     return Workload(
         name=draw(NAMES),
         kind=kind,
