@@ -115,7 +115,9 @@ def test_a_command_reaches_its_tree_and_sources_alone_leaves_nothing_running_and
     left = f"(trap '' HUP TERM; exec setsid sh -c ': {MARK}; while :; do date >&9; done') 9> open-file & "
     loads = (
         a_command(*argv, sources=(str(bait),)),
-        a_command("sh", "-c", left * 5 + "sleep 0.2", name="daemons"),
+        a_command(
+            "sh", "-c", left * 5 + "env | cut -d= -f1 | sort | xargs; pwd; echo $HOME; sleep 0.2", name="daemons"
+        ),
         a_command("sh", "-c", "head -c 50000000 /dev/zero; head -c 50000000 /dev/zero >&2", name="noise"),
     )
     try:
@@ -139,6 +141,8 @@ def test_a_command_reaches_its_tree_and_sources_alone_leaves_nothing_running_and
     assert processes_with(MARK) == []
     (cell,) = read_state(folder).cells
     assert cell.status is CellStatus.DONE
+    own = f"BLKID_FILE HOME LANG LC_ALL PATH PWD TMPDIR\n{TREE}/daemons\n{TREE}/daemons\n"
+    assert any(out.decode(errors="replace").startswith(own) for out in outputs(folder))
     assert 32 * MIB <= max(len(out) for out in outputs(folder)) < 33 * MIB
 
 
