@@ -17,15 +17,10 @@ from fsconsole.telemetry.trace_buffer import events_in, parse_format, parse_lost
 from fsconsole.telemetry.trace_figures import INODE, REQUEST, START, UNLIMITED, TracedDisk, TraceFigures
 
 RECORDED = Path(__file__).parents[2] / "data" / "trace"
-"""Of 6.18: three files written to ext4 on a loop device, synced, and read after a remount."""
+"""By kernel: three files written to ext4 (6.18: on a loop device; 6.1: on a virtio disk), synced, read after a remount."""
 LOOP3 = 7 << 20 | 3
-PAGE = parse_page_format((RECORDED / "header_page").read_text())
-FORMATS = {
-    name: parse_format((RECORDED / f"{name.split('/')[1]}.format").read_text()) for name in (REQUEST, START, INODE)
-}
-LINES = (RECORDED / "trace.txt").read_text().splitlines()
 TEXT = re.compile(r".*\] \S+ +(?P<s>[\d.]+): (?P<kind>\w+): (?P<rest>.*)")
-ISSUED = re.compile(r"7,3 (?P<rwbs>\w+) \d+ \(\) (?P<sector>\d+) \+ (?P<sectors>\d+) ")
+ISSUED = re.compile(r"issue: \d+,\d+ (?P<rwbs>\w+) \d+ \(\) (?P<sector>\d+) \+ (?P<sectors>\d+) ")
 ALWAYS = (0, 2**63)
 OLD = """name: block_rq_issue
 ID: 1080
@@ -40,60 +35,78 @@ format:
 """Of 4.x and before, whose oldest tell no signs."""
 
 
-END_NS = int(float(LINES[-1].split()[3].rstrip(":")) * 1e6 + 1) * 1000
-"""Of the text: two more events came between it and the pages."""
+class Recording:
+    """What was recorded of one kernel."""
+
+    def __init__(self, kernel: str, disk: TracedDisk) -> None:
+        self.folder, self.disk = RECORDED / kernel, disk
+        self.page = parse_page_format((self.folder / "header_page").read_text())
+        self.formats = {
+            name: parse_format((self.folder / f"{name.split('/')[1]}.format").read_text())
+            for name in (REQUEST, START, INODE)
+        }
+        self.lines = (self.folder / "trace.txt").read_text().splitlines()
+        # More events may have come between the text and the pages.
+        self.end_ns = int(float(self.lines[-1].split()[3].rstrip(":")) * 1e6 + 1) * 1000
+
+    def pages(self) -> list[bytes]:
+        raws = [path.read_bytes() for path in sorted(self.folder.glob("cpu*.pages"))]
+        size = self.page.page_bytes
+        return [raw[at : at + size] for raw in raws for at in range(0, len(raw), size)]
+
+    def figures(self, *disks: TracedDisk) -> TraceFigures:
+        return TraceFigures(disks or (self.disk,), self.page, self.formats)
+
+    def written(self) -> list[tuple[int, int]]:
+        """Return sector and length of the text's writes, in its order."""
+        issued = [hit for hit in map(ISSUED.search, self.lines) if hit and "W" in hit["rwbs"]]
+        return [(int(hit["sector"]), int(hit["sectors"])) for hit in issued if int(hit["sectors"])]
 
 
-def pages() -> list[bytes]:
-    found = []
-    for cpu in ("cpu0", "cpu1"):
-        raw = (RECORDED / f"{cpu}.pages").read_bytes()
-        found += [raw[at : at + PAGE.page_bytes] for at in range(0, len(raw), PAGE.page_bytes)]
-    return found
+NEW = Recording("6.18", TracedDisk(LOOP3))
+RECORDINGS = {"6.18": NEW, "6.1": Recording("6.1", TracedDisk(254 << 20))}
+of_each_kernel = pytest.mark.parametrize("kernel", RECORDINGS)
+PAGE, FORMATS, pages, figures = NEW.page, NEW.formats, NEW.pages, NEW.figures
 
 
-def figures(*disks: TracedDisk) -> TraceFigures:
-    return TraceFigures(disks or (TracedDisk(LOOP3),), PAGE, FORMATS)
-
-
-def written(ends: tuple[str, ...] = ("W",)) -> list[tuple[int, int]]:
-    """Return sector and length of the text's writes, in its order."""
-    found = [ISSUED.search(line) for line in LINES]
-    issued = [(hit["rwbs"], int(hit["sector"]), int(hit["sectors"])) for hit in found if hit]
-    return [(sector, sectors) for rwbs, sector, sectors in issued if sectors and rwbs[0] in ends]
-
-
-def test_every_recorded_event_is_found_at_the_microsecond_that_the_kernel_prints() -> None:
-    names = {layout.number: name.split("/")[1] for name, layout in FORMATS.items()}
+@of_each_kernel
+def test_every_recorded_event_is_found_at_the_microsecond_that_the_kernel_prints(kernel: str) -> None:
+    one = RECORDINGS[kernel]
+    names = {layout.number: name.split("/")[1] for name, layout in one.formats.items()}
     found = sorted(
-        (stamp, names[kind]) for page in pages() for stamp, kind, _ in events_in(page, PAGE) if stamp <= END_NS
+        (stamp, names[kind])
+        for page in one.pages()
+        for stamp, kind, _ in events_in(page, one.page)
+        if stamp <= one.end_ns
     )
-    told = [(hit["s"], hit["kind"]) for hit in map(TEXT.match, LINES) if hit]
-    assert len(found) == len(told) == len(LINES) > 100
+    told = [(hit["s"], hit["kind"]) for hit in map(TEXT.match, one.lines) if hit]
+    assert len(found) == len(told) == len(one.lines) > 100
     assert sorted((f"{(stamp + 500) // 1000 / 1e6:.6f}", kind) for stamp, kind in found) == sorted(told)
 
 
-def test_figures_of_recorded_pages_are_those_of_the_text() -> None:
-    sums = figures()
-    sums.add(pages(), 0, END_NS)
-    writes = written()
+@of_each_kernel
+def test_figures_of_recorded_pages_are_those_of_the_text(kernel: str) -> None:
+    one = RECORDINGS[kernel]
+    sums = one.figures()
+    sums.add(one.pages(), 0, one.end_ns)
+    writes = one.written()
     distances = [abs(after[0] - sum(before)) * 512 for before, after in pairwise(writes)]
     assert sums.writes == len(writes)
     assert sums.seek_bytes == sum(distances)
     assert sums.seeks[0] == distances.count(0) > 0
-    meta = [hit for hit in map(ISSUED.search, LINES) if hit and set("RM") <= set(hit["rwbs"])]
+    meta = [hit for hit in map(ISSUED.search, one.lines) if hit and set("RM") <= set(hit["rwbs"])]
     assert (sums.meta_reads, sums.meta_read_bytes) == (len(meta), 512 * sum(int(hit["sectors"]) for hit in meta))
-    read = [int(hit["sectors"]) for hit in map(ISSUED.search, LINES) if hit and "R" in hit["rwbs"]]
+    read = [int(hit["sectors"]) for hit in map(ISSUED.search, one.lines) if hit and "R" in hit["rwbs"]]
     assert sums.small_reads == sum(0 < sectors <= 8 for sectors in read)
     assert 0 < sums.small_reads < len(read)
-    starts = [re.search(r"nr_pages=(-?\d+) .* reason=(\w+)", line) for line in LINES]
+    starts = [re.search(r"nr_pages=(-?\d+) .* reason=(\w+)", line) for line in one.lines]
     told = [(hit[2], int(hit[1])) for hit in starts if hit]
     assert {reason: list(values) for reason, values in sums.starts.items()} == {
-        reason: [pages for one, pages in told if one == reason] for reason, _ in told
+        reason: [pages for name, pages in told if name == reason] for reason, _ in told
     }
-    wrote = [int(hit[1]) for line in LINES if "single_inode" in line and (hit := re.search(r"wrote=(\d+)", line))]
+    wrote = [int(hit[1]) for line in one.lines if "single_inode" in line and (hit := re.search(r"wrote=(\d+)", line))]
     assert sorted(sums.chunks) == sorted(pages for pages in wrote if pages)
-    value = {one.metric: one.value for one in sums.measurements(wrote=True)}
+    value = {figure.metric: figure.value for figure in sums.measurements(wrote=True)}
     assert value[Metric.INODE_PAGES] == sum(sums.chunks) / len(sums.chunks)
     assert value[Metric.STARTS_SYNC] + value[Metric.STARTS_PERIODIC] == value[Metric.WRITEBACK_STARTS] == len(told)
     assert value[Metric.NR_PAGES_UNLIMITED] == sum(pages >= UNLIMITED for _, pages in told) > 0
@@ -108,7 +121,7 @@ def test_events_outside_the_load_and_requests_of_other_disks_or_partitions_are_n
     for sums in (other, part):
         sums.add(pages(), *ALWAYS)
     assert other.writes == other.meta_reads == 0
-    assert part.writes == sum(20000 <= sector < 30000 for sector, _ in written())
+    assert part.writes == sum(20000 <= sector < 30000 for sector, _ in NEW.written())
 
 
 def test_a_negative_nr_pages_is_counted_and_the_lowest_is_told() -> None:
@@ -182,6 +195,6 @@ def test_formats_of_older_kernels_are_read_and_lacking_fields_are_named() -> Non
 
 
 def test_lost_events_are_those_overwritten_and_those_dropped() -> None:
-    assert parse_lost((RECORDED / "stats").read_text()) == 0
+    assert parse_lost((NEW.folder / "stats").read_text()) == 0
     assert parse_lost("entries: 5\noverrun: 3\ncommit overrun: 2\nbytes: 9\ndropped events: 4\n") == 9
     assert parse_lost("") == 0
