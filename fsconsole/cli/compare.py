@@ -62,7 +62,8 @@ def compare(
     if not sides:
         raise Misused(what="Name at least two runs.", nearest="`fsconsole runs` lists them. ", command=_COMMAND)
     varied, seen = _varied(vary), set[str]()
-    check_curves(curves=curves, axis=axis, variant=variant, svg=svg, command=_COMMAND)
+    needs = {"--axis": axis, "--variant": variant, "--svg": svg}
+    check_curves(curves=curves, needs=needs, idle={"--format": output is not Format.TABLE}, command=_COMMAND)
     given = [_part(word, runs_dir, seen) for word in sides]
     if curves:
         runs = labelled(given, varied)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -52,11 +52,12 @@ def draw_curves(
     sys.stdout.flush()
 
 
-def check_curves(*, curves: bool, axis: str, variant: str, svg: str = "", command: str) -> None:
-    """Raise Misused for an option that does nothing without --curves."""
-    given = next((name for name, text in (("--axis", axis), ("--variant", variant), ("--svg", svg)) if text), "")
-    if given and not curves:
-        raise Misused(what=f"{given} goes with --curves.", nearest="", command=command)
+def check_curves(*, curves: bool, needs: Mapping[str, object], idle: Mapping[str, object], command: str) -> None:
+    """Raise Misused for an option of needs that was given without --curves, or one of idle beside them."""
+    given = next((name for name, said in (idle if curves else needs).items() if said), "")
+    if given:
+        what = f"{given} does not go with --curves." if curves else f"{given} goes with --curves."
+        raise Misused(what=what, nearest="", command=command)
 
 
 def charts_text(charts: Sequence[CurveChart], width: int, *, colours: bool) -> list[str]:

@@ -146,9 +146,11 @@ def results(
     from fsconsole.results.requirements import has_requirements
 
     _check_goes_with(output, beside=beside, summary=summary, explain=explain)
-    check_curves(curves=curves, axis=axis, variant=variant, command="fsconsole results")
-    if curves and has_map:
-        raise Misused(what="--map and --curves are two drawings: give one.", nearest="", command="fsconsole results")
+    idle = {"--map": has_map, "--cells": cells, "--sort": sort, "--reverse": is_reversed, "--baseline": baseline}
+    idle |= {"--all-pairs": all_pairs, "--with-redone": with_redone, "--explain": explain, "--with": beside}
+    idle |= {"--format": output is not Format.TABLE}
+    needs = {"--axis": axis, "--variant": variant}
+    check_curves(curves=curves, needs=needs, idle=idle, command="fsconsole results")
     folder = open_run(runs_dir, run)
     seen = look(folder)
     if curves:

@@ -55,7 +55,7 @@ def _expanded(table: Table) -> Iterator[Table]:
     name = table.as_text("name", table.raw("name")) if table.has("name") else path.stem
     given = {key: table.raw(key) for key in table.names() if key not in ("kind", "name", "profile")}
     for made in workload_tables(profile, name, given):
-        yield Table(table.path, table.place, made)
+        yield Table(f"{table.path}: {path}", table.place, made)
 
 
 def list_profiles() -> tuple[Path, ...]:

@@ -106,6 +106,8 @@ def test_curves_of_a_run_are_printed_in_80_columns_and_written_as_svg(tiobench: 
     assert ElementTree.parse(svg).getroot().tag.endswith("svg")  # noqa: S314 (it is our own)
     done = fsconsole("results", "latest", "--runs", runs_dir, "--axis", "threads")
     assert "--axis goes with --curves" in done.stderr
+    done = fsconsole("results", "latest", "--runs", runs_dir, "--curves", "--sort", "write")
+    assert "--sort does not go with --curves" in done.stderr
 
 
 def state_of(folder: RunFolder) -> RunState:

@@ -65,6 +65,7 @@ def test_published_tables_are_listed_with_source_and_date_at_80_columns() -> Non
         (("r1", "r9"), "There is no run 'r9'", "fsconsole runs"),
         (("r1", ","), "',' names no run", "compare --help"),
         (("r1", "r2", "--vary", "kernl"), "--vary takes host, kernel, .*, not 'kernl'", "Did you mean kernel"),
+        (("r1", "--curves", "--format", "csv"), "--format does not go with --curves", "compare --help"),
         (("r1", "--svg", "x.svg"), "--svg goes with --curves", "compare --help"),
         (("r1", "--curves"), "There is no curve to draw: no axis has 3 or more numbers", "threads = "),
         (("r1", "lowe-2009", "--columns", "durabel"), "There is no column 'durabel'", "Did you mean durable"),
