@@ -28,8 +28,8 @@ from fsconsole.preflight.directory import prepare_directories
 from fsconsole.preflight.prepare import BETWEEN, expand_only, prepare
 from fsconsole.preflight.root_listing import root_listings
 from fsconsole.show.plan_text import directory_plan_lines, plan_lines, renewal_lines
+from fsconsole.show.shipped import shipped_text
 from fsconsole.system.run import RealExecutor
-from fsconsole.text import printable
 
 
 def plan_answer(
@@ -112,12 +112,11 @@ def show_renewal(name: str, renewal: Renewal, runs: str, *, as_json: bool) -> No
 
 def show_list(*, as_json: bool) -> None:
     """Print names and titles of the shipped plans."""
-    titles = {path.stem: read_plan(path).title for path in list_configs()}
+    plans = {path: read_plan(path) for path in list_configs()}
     if as_json:
-        typer.echo(json.dumps(titles, indent=2))
+        typer.echo(json.dumps({path.stem: plan.title for path, plan in plans.items()}, indent=2))
         return
-    for name, title in titles.items():
-        typer.echo(f"{name:<20} {printable(title)}")
+    typer.echo("\n".join(shipped_text(plans, load_catalog(), terminal_width())))
 
 
 def show_directories(

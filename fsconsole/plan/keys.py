@@ -162,7 +162,7 @@ RUN = (
                          ("a factor above 0 and at most 1", 0.0, 1.0)),
         "File sizes: as written; fit: reduced so that they take at most 60 % of the smallest device; or multiplied by a factor.",
         Scale()),
-    Key("keep", a_member(Keep), "Left as written by `scale`: threads (files get smaller, in whole blocks); file-size (fewer threads); files (smaller "
+    Key("keep", a_member(Keep), "Left as written by `scale`: threads (files get smaller, in whole blocks); file-size (fewer files, then threads); files (smaller "
         "files, below a block too); fill (fewer files, same share of the device); data-to-ram (same ratio of data to memory). A cell that can't is unavailable.",
         Keep.THREADS),
     Key("published", Kind('`{ memory = "2GiB" }` or `{ device = "10TB" }`', read_published, published_toml, map_typed),

@@ -27,7 +27,7 @@ from fsconsole.plan.arrays import least_members
 from fsconsole.plan.planfile import ArrayAxis, Checklist, PlanFile, VariantText
 from fsconsole.plan.read_workload import read_workloads
 from fsconsole.plan.scaling import wrong_keep
-from fsconsole.plan.shipped import configs_folder
+from fsconsole.plan.shipped import RECIPES, configs_folder
 from fsconsole.text import MIB
 
 MAX_PLAN_FILE_BYTES = MIB
@@ -41,8 +41,9 @@ _NO_FILES = (
 
 
 def list_configs() -> tuple[Path, ...]:
-    """Return the shipped plan files, by name; subfolders hold other files."""
-    return tuple(sorted(configs_folder().glob("*" + _SUFFIX)))
+    """Return the shipped plan files, recipes first, each group by name; other subfolders hold other files."""
+    folder = configs_folder()
+    return (*sorted((folder / RECIPES).glob("*" + _SUFFIX)), *sorted(folder.glob("*" + _SUFFIX)))
 
 
 def find_config(name: str, why: str = "") -> Path:

@@ -174,16 +174,20 @@ def _fewer_files(loads: Loads, factor: float) -> Loads:
 
 
 def _fewer_threads(loads: Loads, factor: float) -> Loads:
-    """Return loads with fewer threads, each of which does as much; where one is too many, it has fewer files."""
+    """Return loads with fewer files of the same size, and no more threads than that; those of a create follow it."""
     made: list[Workload] = []
     for load in loads:
-        threads = max(1, int(load.threads * factor))
-        files = max(threads, min(load.files * threads // load.threads, int(load.files * factor)))
+        files = max(1, int(load.files * factor)) if load.files else 0
+        if load.source is not None:
+            before, after = loads[load.source].threads, made[load.source].threads
+            threads = max(1, load.threads * after // before)
+        else:
+            threads = load.threads if files else max(1, int(load.threads * factor))
         made.append(
             replace(
                 load,
-                threads=threads,
-                files=files if load.files else 0,
+                threads=min(threads, files or threads),
+                files=files,
                 limit_bytes=_blocks(load.limit_bytes, factor, load.block_size_bytes),
             )
         )
@@ -218,7 +222,7 @@ def _why_not(plan: PlanFile, planned: Loads, loads: Loads, factor: float, ground
             f"{lead}: the data of {significant(_to_memory(plan, planned))} x memory is {format_bytes(written)}, {offered}: "
             "name a larger device, or limit the memory of the loads ([settings] memory)"
         )
-    least = {Keep.FILES: "files of 4 KiB", Keep.FILE_SIZE: "one thread"}[plan.keep]
+    least = {Keep.FILES: "files of 4 KiB", Keep.FILE_SIZE: "one file"}[plan.keep]
     return f"{lead}: even with {least} the loads write {format_bytes(written)}, {offered}"
 
 
@@ -230,7 +234,7 @@ def _to_memory(plan: PlanFile, planned: Loads) -> float:
 
 _CHANGED = {
     Keep.THREADS: "smaller files; their number, threads and blocks as written",
-    Keep.FILE_SIZE: "fewer threads, file sizes as written",
+    Keep.FILE_SIZE: "fewer files, and threads where each has one; file sizes as written",
     Keep.FILES: "smaller files, as many as written",
     Keep.FILL: "number of files; their size, and the share of the device, as written",
     Keep.DATA_TO_RAM: "file sizes; the ratio of data to memory as written",

@@ -27,12 +27,13 @@ from fsconsole.plan.draft import Draft, new_draft
 from fsconsole.plan.outcome import Outcome, ThisMachine, levels_of, this_machine, work_out
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.plan.read import list_configs, read_plan, resolve_plan
-from fsconsole.plan.shipped import configs_folder
+from fsconsole.plan.shipped import is_shipped
 from fsconsole.show import plan as view
 from fsconsole.show.devices import WORDS, others, parse_listing
 from fsconsole.show.lines import Line, Mark
 from fsconsole.show.plan_forms import ADD
 from fsconsole.show.plan_text import power_line
+from fsconsole.show.shipped import shipped_lines
 from fsconsole.system.files import kernel_release, memory_bytes
 from fsconsole.tui import planfiles
 from fsconsole.tui.screens import plan_sections as of_plan
@@ -486,7 +487,7 @@ For loads without mkfs in a directory of a mounted filesystem: `fsconsole run FI
         if not await self._may_be_lost():
             return
         with self.complaining():
-            shipped = [Line(path.stem, path.stem, value=read_plan(path).title) for path in list_configs()]
+            shipped = shipped_lines({path: read_plan(path) for path in list_configs()})
             name = await self.app.push_screen_wait(OpenScreen("Open a plan", shipped))
             if name is None:
                 return
@@ -506,8 +507,7 @@ For loads without mkfs in a directory of a mounted filesystem: `fsconsole run FI
     @work(group="open", exclusive=True)
     async def action_save_plan(self) -> None:
         now = self.draft.plan.path
-        is_shipped = now and os.path.dirname(now) == str(configs_folder())
-        offered = (os.path.basename(now) or _NEW_NAME) if is_shipped or not now else now
+        offered = (os.path.basename(now) or _NEW_NAME) if is_shipped(now) or not now else now
         hint = "Right arrow completes; enter saves."
         path = await self.app.push_screen_wait(
             PromptScreen("Save the plan as", offered, hint=hint, suggester=PathSuggester())

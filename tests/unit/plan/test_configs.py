@@ -16,6 +16,7 @@ from fsconsole.plan.expand import build_plan, require_runnable
 from fsconsole.plan.planfile import NO_DEVICE, TargetSpec
 from fsconsole.plan.publications import find_publication, list_publications, read_publication
 from fsconsole.plan.read import find_config, list_configs, parse_plan, read_plan, resolve_plan
+from fsconsole.plan.shipped import is_recipe
 from fsconsole.show.plan_text import plan_lines
 from fsconsole.text import GIB, KIB, MIB
 
@@ -34,7 +35,8 @@ NEED_GIB = {
 
 
 def test_every_shipped_plan_can_be_run_on_scratch_devices() -> None:
-    for path in list_configs():
+    # A recipe may need more: a million files do (test_recipes.py).
+    for path in (path for path in list_configs() if not is_recipe(path)):
         plan_file = read_plan(path)
         targets = FOUR if plan_file.arrays else FOUR[:1]
         if path.stem in NEED_GIB:

@@ -69,17 +69,24 @@ def test_file_sizes_stay_and_threads_shrink_in_their_ratio_and_equal_counts_are_
     ]
     assert all(cell.workloads[1].source == 0 and not cell.unavailable for cell in plan.cells)
     assert plan.notes == (
-        "loads scaled by 0.0417 to 1.00 (192.0 GiB -> 9.0 GiB a cell): fewer threads, file sizes as written",
+        "loads scaled by 0.0417 to 1.00 (192.0 GiB -> 9.0 GiB a cell): fewer files, and threads where each has one; file sizes as written",
         "threads: 2 -> 1, 48 -> 2, 192 -> 9; 4 choices of threads became 3",
     )
     assert plan.scaling == Scaling(Keep.FILE_SIZE, 2 / 48, 1.0, is_scaled=True)
+
+
+def test_files_beyond_one_for_each_thread_get_fewer_before_threads_do() -> None:
+    load = '[[workload]]\nkind = "create"\nthreads = 8\nfiles = 4096\nfile_size = "4MiB"\n[[workload]]\nkind = "stat"\nthreads = 8\n'
+    for size, files, threads in ((8 * GIB, 1209, 8), (64 * MIB, 9, 8), (40 * MIB, 5, 5)):
+        made, stat = planned("keep = 'file-size'\n" + VARIANT + load, size).cells[0].workloads
+        assert (made.files, made.threads, stat.threads, stat.files) == (files, threads, threads, 0)
 
 
 def test_where_not_even_one_file_of_that_size_fits_the_cell_cannot_run_and_says_why() -> None:
     plan = planned("raw = true\nkeep = 'file-size'\n" + VARIANT + WRITERS, GIB)
     why = {cell.variant.filesystem: cell.unavailable for cell in plan.cells}
     assert why["raw"] == ""
-    assert 'keep = "file-size": even with one thread the loads write 1.0 GiB, more than 60 %' in why["ext4"]
+    assert 'keep = "file-size": even with one file the loads write 1.0 GiB, more than 60 %' in why["ext4"]
 
 
 def test_the_number_of_files_stays_while_they_get_smaller_than_a_block() -> None:
