@@ -16,7 +16,7 @@ async def test_shipped_plans_are_opened_from_a_menu_with_a_line_on_each() -> Non
         await hand.keys("o")
         await hand.sees("Recipes", "write-ahead log: appends")
         await hand.keys("end")
-        await hand.sees("demo", "ext3, ext4, xfs and btrfs, three loads")
+        await hand.sees("whatif-arrays", "raid5 against raid10")
         await hand.keys("d", "e", "m", "o")
         await hand.keys("enter")
         await hand.sees("5 variants, 25 cells", "ext4 nodelalloc")
