@@ -115,7 +115,13 @@ class OpenScreen(PickScreen):
     def body(self) -> Iterable[Widget]:
         yield from super().body()
         yield Static(plain("Or a file (right arrow completes, enter opens):"), classes="told")
-        yield Input(placeholder="/path/to/plan.toml", id="path", compact=True, suggester=PathSuggester())
+        yield Input(
+            placeholder="/path/to/plan.toml",
+            id="path",
+            compact=True,
+            suggester=PathSuggester(),
+            select_on_focus=False,
+        )
 
     def on_key(self, event: events.Key) -> None:
         """Take what is typed for the path, also at the list; Enter would open the plan at its cursor."""
