@@ -130,7 +130,7 @@ _WHOLE = re.compile(r"^\{$.*^\}", re.DOTALL | re.MULTILINE)
 
 
 def argvs(workload: Workload, directory: str, source: SourceFiles | None) -> tuple[tuple[str, ...], ...]:
-    """Return fio's command line, of a job file or of a load of a built-in kind. Raises FioJobRefused, GeneratorFailed, OSError."""
+    """Return fio's command line, of a job file or of a load of a built-in kind. Raises FioJobRefused, GeneratorFailed."""
     if workload.kind is WorkloadKind.FIO:
         return ((*COMMAND, *job_words(read_fio_job(workload.job, "job"))),)
     return ((*COMMAND, *fio_load.words(workload, directory, source)),)
@@ -161,6 +161,10 @@ def figures(workload: Workload, out: str, err: str) -> ProgramFigures:
 def parse(output: str) -> FioFigures:
     """Return the figures in fio's standard output. Raises GeneratorFailed where it is no report."""
     found = _WHOLE.search(output)
+    if found is None and re.search(r"^\{$", output, re.MULTILINE):
+        raise GeneratorFailed(
+            "fio's JSON has no end: of several hundred jobs it is too long, group_reporting makes it short"
+        )
     if found is None:
         raise GeneratorFailed(f"fio printed no figures{_last_words(output)}")
     try:

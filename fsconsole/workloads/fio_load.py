@@ -24,7 +24,7 @@ _NAMES_CHARACTERS = 4000
 def words(load: Workload, directory: str, source: SourceFiles | None) -> tuple[str, ...]:
     """Return fio's options; directory is the absolute path of the load's own, beside that of the source.
 
-    Raises GeneratorFailed where the files of the source are not as the plan says, OSError.
+    Raises GeneratorFailed where the files of the source are not as the plan says.
     """
     found, made_bytes = list(_of_all(load)), _size_of_files(load, directory, source)
     for thread in range(load.threads):
@@ -104,7 +104,10 @@ def _size_of_files(load: Workload, directory: str, source: SourceFiles | None) -
     numbers = {
         number for thread in range(source.threads) for number in source.numbers(thread, source.threads, shared=False)
     }
-    sizes = {os.lstat(os.path.join(root, name(number))).st_size for number in numbers}
+    try:
+        sizes = {os.lstat(os.path.join(root, name(number))).st_size for number in numbers}
+    except OSError as error:
+        raise GeneratorFailed(f"{error.filename}: {error.strerror}") from error
     if len(sizes) != 1:
         raise GeneratorFailed(f"fio can't be told of files of {len(sizes)} sizes")
     return sizes.pop()

@@ -38,7 +38,7 @@ def source_of(work: CellWork, workload: Workload) -> SourceFiles | None:
     if workload.source is None:
         return None
     source = work.made.get(workload.source)
-    if source is None:
+    if source is None or not source.counts:
         name = work.cell.workloads[workload.source].name
         raise StepFailed(f"no source files: '{name}' has made none")
     return source

@@ -118,7 +118,10 @@ def test_an_append_begins_where_the_files_end_and_files_of_unlike_sizes_are_refu
     told = words(load, str(tmp_path / "x"), source)
     assert {"--offset=100", "--filesize=4196", "--directory=../ours"} <= set(told)
     (tmp_path / "ours" / "f00000001").write_bytes(b"")
-    with pytest.raises(GeneratorFailed):
+    with pytest.raises(GeneratorFailed, match="2 sizes"):
+        words(load, str(tmp_path / "x"), source)
+    (tmp_path / "ours" / "f00000001").unlink()
+    with pytest.raises(GeneratorFailed, match="No such file"):
         words(load, str(tmp_path / "x"), source)
 
 

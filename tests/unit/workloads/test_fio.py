@@ -109,6 +109,11 @@ def test_what_fio_says_of_a_job_that_it_does_not_take_is_told() -> None:
     assert "No space left" in reported(load, recorded("3.33-full"), "").failures
 
 
+def test_output_that_was_cut_is_told_from_no_output() -> None:
+    with pytest.raises(GeneratorFailed, match="group_reporting"):
+        parse(recorded("3.33-jobs")[:-100])
+
+
 def test_fios_last_words_are_told_where_it_printed_no_report() -> None:
     with pytest.raises(GeneratorFailed, match="Bad option <x=1>"):
         parse("fio: Bad option <x=1>\n")
