@@ -50,8 +50,13 @@ def block_title(block: Block) -> str:
         return f"{block.name}: {about}"
     if load.kind in (WorkloadKind.COMMAND, WorkloadKind.COPY, WorkloadKind.FIO):
         return printable(f"{load.name}: {_program_words(load)}{', cold' if load.cold else ''}")
+    if load.kind is WorkloadKind.BONNIE:
+        return printable(f"{load.name}: {_bonnie_words(load, block)}")
     parts = [load.kind.value] + ["by fio"] * (load.generator is Generator.FIO)
-    parts += [] if "threads" in block.axes else [f"{load.threads} thread{'' if load.threads == 1 else 's'}"]
+    if load.generator is Generator.DD:
+        parts.append("one dd a file")
+    elif "threads" not in block.axes:
+        parts.append(f"{load.threads} thread{'' if load.threads == 1 else 's'}")
     size = format_bytes_exact(load.file_size_bytes) if load.file_size_bytes and load.creates else ""
     number = str(load.files) if load.files and load.creates else ""
     own = {(of.files, of.file_size_bytes) for of in map(_own_load, block.rows)}
@@ -65,6 +70,19 @@ def block_title(block: Block) -> str:
     )
     parts += ["direct"] * load.direct + ["cold"] * load.cold + [load.sync_call.value] * load.syncs
     return printable(f"{load.name}: {', '.join(parts)}")
+
+
+def _bonnie_words(load: Workload, block: Block) -> str:
+    """Return what bonnie++ was asked for: data, blocks, files; what rows differ in is a column."""
+    parts = ["bonnie++"]
+    if load.limit_bytes:
+        blocks = "" if "block_size" in block.axes else f" in {format_bytes_exact(load.block_size_bytes)} blocks"
+        parts.append(f"{format_bytes_exact(load.limit_bytes)} of data{blocks}")
+    if load.files:
+        most = load.largest_file_bytes
+        parts.append(f"{load.files} {f'files of {format_bytes_exact(most)}' if most else 'empty files'}")
+    parts += [f"{load.threads} copies"] * (load.threads > 1 and "threads" not in block.axes)
+    return ", ".join([*parts, *(["direct"] * load.direct)])
 
 
 _LONGEST_COMMAND = 60

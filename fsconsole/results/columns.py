@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fsconsole.model.bonnie import BonnieTest
 from fsconsole.model.figures import Publication
 from fsconsole.model.metrics import BONNIE_RATES, OF_BONNIE, OF_TRACED_WRITES, OF_WRITEBACK, PILOTS, Metric
-from fsconsole.model.workload import BUILT_IN, Workload, WorkloadKind
+from fsconsole.model.workload import BUILT_IN, Generator, Workload, WorkloadKind
 from fsconsole.results.grid import GridRow
 
 OF_LIFE = (
@@ -135,7 +135,9 @@ def _first_of(load: Workload | None, rows: Sequence[GridRow]) -> tuple[Metric, .
         return _REMOVAL_TIMES if is_copied else ()
     if load.kind is WorkloadKind.COPY:
         return _COPY_TIMES
-    return _TIMES if load.kind in _TIMED else ()
+    # One dd a file is how scripts were timed: real, user and sys of what makes and deletes the files.
+    is_script = any(one.generator is Generator.DD for row in rows[:1] for one in row.key.workloads)
+    return _TIMES if load.kind in _TIMED or (is_script and load.changes) else ()
 
 
 def primary_of(wanted: Metric | None, load: Workload | None, rows: Sequence[GridRow]) -> Metric:
