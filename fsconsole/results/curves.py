@@ -215,9 +215,16 @@ def top_of(chart: CurveChart, factor: float) -> float:
     return next((top * power for top in _TOPS if top * power >= wanted * (1 - 1e-9)), 10 * power) * factor
 
 
-def notes_of(chart: CurveChart, *, mark: str) -> tuple[str, ...]:
-    """Return sentences for below a chart; mark is what an interval is drawn as."""
+def is_cut(point: Point, top: float) -> bool:
+    """Return whether a point's interval ends above the top of the scale."""
+    return point.high is not None and point.high > top * (1 + 1e-9)
+
+
+def notes_of(chart: CurveChart, top: float, *, mark: str, cut: str) -> tuple[str, ...]:
+    """Return sentences for below a chart; mark is what an interval is drawn as, cut one that ends above the top."""
     notes = [f"{mark} 95 % interval of each figure over its rounds."] if chart.has_intervals else []
+    if any(is_cut(point, top) for point in chart.points):
+        notes.append(f"{cut} it ends above the scale.")
     if any(point.low is None for point in chart.points):
         notes.append(f"Intervals need {LEAST_ROUNDS} rounds.")
     if chart.left_out:

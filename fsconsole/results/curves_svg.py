@@ -7,7 +7,7 @@ from html import escape
 from string import ascii_letters
 
 from fsconsole.results.content import scale_for
-from fsconsole.results.curves import Curve, CurveChart, notes_of, positions, top_of
+from fsconsole.results.curves import Curve, CurveChart, is_cut, notes_of, positions, top_of
 from fsconsole.units import significant
 
 _WIDTH, _PLOT_HEIGHT = 860, 320
@@ -60,7 +60,7 @@ def _chart(chart: CurveChart) -> str:
         parts.append(f'<path d="M{_LEFT} {y - 4:g}h34" {_line(number)}/>')
         parts.append(_words(_LEFT + 42, y, f"{ascii_letters[number]}  {curve.name}"))
     y = _HEAD + _PLOT_HEIGHT + _FOOT + _LEGEND_LINE * len(chart.curves)
-    parts.append(_words(_LEFT, y, " ".join(notes_of(chart, mark="Bars:"))))
+    parts.append(_words(_LEFT, y, " ".join(notes_of(chart, top, mark="Bars:", cut="No cap:"))))
     return "\n".join(parts)
 
 
@@ -69,7 +69,8 @@ def _curve(curve: Curve, number: int, at: dict[float, float], top: float) -> Ite
     for point in curve.points:
         if point.low is not None and point.high is not None:
             x, low, high = at[point.x], _y(point.low, top), _y(point.high, top)
-            yield f'<path d="M{x - 4:g} {high:g}h8M{x:g} {high:g}V{low:g}M{x - 4:g} {low:g}h8" {_line(number, "1")}/>'
+            cap = "" if is_cut(point, top) else f"M{x - 4:g} {high:g}h8"
+            yield f'<path d="{cap}M{x:g} {high:g}V{low:g}M{x - 4:g} {low:g}h8" {_line(number, "1")}/>'
     path = "L".join(f"{at[point.x]:g} {_y(point.y, top):g}" for point in curve.points)
     yield f'<path d="M{path}" {_line(number)}/>'
     for point in curve.points:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from string import ascii_letters
 
 from fsconsole.results.content import ColumnScale, scale_for
-from fsconsole.results.curves import Curve, CurveChart, notes_of, positions, top_of
+from fsconsole.results.curves import Curve, CurveChart, is_cut, notes_of, positions, top_of
 from fsconsole.text import cells_of, pad_right, printable, shorten_middle, wrap
 from fsconsole.units import significant
 
@@ -37,7 +37,7 @@ def chart_lines(chart: CurveChart, width: int = 80) -> tuple[Spans, ...]:
         lines.append(((f"{label:>{_LABEL}} {'+' if is_tick else '|'}", ""), *_spans(cells[row])))
     lines += [_plain(" " * (_LABEL + 1) + "+" + "-" * plot), _plain(" " * (_LABEL + 2) + _axis_line(chart, plot))]
     lines += _legend(chart.curves, width)
-    notes = " ".join((*notes_of(chart, mark="|"), *_met(cells)))
+    notes = " ".join((*notes_of(chart, top, mark="|", cut="^"), *_met(cells)))
     return (*lines, *(_plain(line) for line in wrap(notes, width)))
 
 
@@ -88,9 +88,11 @@ def _painted(chart: CurveChart, width: int, top: float) -> _Cells:
             if point.low is not None and point.high is not None:
                 for row in range(_row(point.low, top), _row(point.high, top) + 1):
                     cells[row][column] = ("|", _tone(number))
+                if is_cut(point, top):
+                    cells[_ROWS][column] = ("^", _tone(number))
     for number, found in enumerate(places):
         for column, row in found:
-            is_taken = cells[row][column][0] not in " .|"
+            is_taken = cells[row][column][0] not in " .|^"
             cells[row][column] = (_SEVERAL, "") if is_taken else (ascii_letters[number], _tone(number))
     return cells
 

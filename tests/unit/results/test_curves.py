@@ -150,3 +150,14 @@ def test_the_picture_has_a_line_a_name_and_an_interval_for_each_curve_and_escape
     root = ElementTree.fromstring(svg)  # noqa: S314 (it is our own)
     assert len(root.findall(".//{*}circle")) == 6
     assert any("xfs" in (text.text or "") for text in root.iter("{http://www.w3.org/2000/svg}text"))
+
+
+def test_an_interval_that_ends_above_the_scale_says_so() -> None:
+    points = tuple(Point(str(x), x, 10.0, 1.0, high) for x, high in ((1, 11.0), (2, 1e9), (4, 12.0)))
+    chart = CurveChart("load", Metric.EXTENTS_MEAN, "threads", (Curve("ext4", points),))
+    text, svg = chart_text(chart), charts_svg([chart])
+    assert text.splitlines()[2].count("^") == 1
+    assert "^ it ends above the scale." in text
+    assert "No cap: it ends above the scale." in svg
+    (durable, *_) = charts_of([("run", over_threads())])
+    assert "^" not in chart_text(durable)
