@@ -436,7 +436,7 @@ def _notes(
     notes += [note for target in targets for note in target.notes]
     if plan_file.age is not None:
         notes.append(
-            f"each filesystem is aged before its first load: {plan_file.age.words} of its device, half removed each time"
+            f"aged: {plan_file.age.words} of its device for each filesystem, half of the bytes removed each time"
         )
     primary = plan_file.primary
     if primary is not None and not any(primary in columns_of(load) for load in plan_file.workloads):

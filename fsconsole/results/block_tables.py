@@ -38,7 +38,11 @@ WIDE = 132
 
 
 def block_title(block: Block) -> str:
-    """Return what a block is about: "small files: create, 4 threads, 3000 files of 8KiB, fsync"."""
+    """Return what a block is about: "small files: create, 4 threads, 3000 files of 8KiB, fsync", and the ageing before it."""
+    return _about(block) + (f", aged: {block.aged}" if block.aged else "")
+
+
+def _about(block: Block) -> str:
     load = block.load
     if load is None:
         is_formatted = not any(row.row.key.variant.is_directory for row in block.rows)

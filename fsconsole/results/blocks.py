@@ -113,6 +113,8 @@ class Block:
     """Why there are no verdicts (yet), that the baseline was chosen after the run, ..., in sentences."""
     pairs: tuple[Pair, ...] = ()
     """Of --all-pairs, else empty."""
+    aged: str = ""
+    """Ageing of its filesystems before the first load: "3 cycles to 70 %"; empty where there was none."""
     sorted_by: str = ""
     """Column, axis, "variant" or "change" that was chosen to sort by, where the block has it; empty: axes, then metric."""
 
@@ -186,7 +188,8 @@ def _bare(kind: BlockKind, part: int, rows: Sequence[GridRow], plan: Plan) -> Bl
         listed = [replace(row, name=name) for row, name in zip(listed, told, strict=True)]
     name = {BlockKind.LIFE: "filesystem", BlockKind.RAW: "raw device"}.get(kind) or (load.name if load else "")
     metric = Metric.RAW_WRITE_1 if kind is BlockKind.RAW else primary_of(plan.primary, load, rows)
-    return Block(kind, name, load, metric, (), axes, tuple(listed), same=plan.same)
+    ages = (cell.age.words for cell in plan.cells if cell.age is not None and kind is not BlockKind.RAW)
+    return Block(kind, name, load, metric, (), axes, tuple(listed), same=plan.same, aged=next(ages, ""))
 
 
 # Baselines: a variant at equal axes, or a value of one axis at equal everything else.

@@ -187,6 +187,8 @@ def arranged(state: RunState, grid: Grid, choice: Choice, glyphs: Glyphs, width:
     marked = sorts.index(by) if by in sorts else None
     table = replace(table, marked=marked, mark=glyphs.down if is_falling else glyphs.up)
     said = _caption(block, by, width - 4, is_falling=is_falling)
+    aged = f"aged: {block.aged}; " if block.aged else ""
+    said = shorten_middle(f"{aged}{said}", width - 4) if aged else said
     return BlockView(grid, blocks, at, table, sorts, said, required_of(state, grid, blocks))
 
 
@@ -313,7 +315,8 @@ def pane_lines(view: BlockView, key: str, findings: RunFindings, width: int) -> 
         lines += [line for said in compared_words(pair.compared, block, pair.other) for line in text_lines(said, width)]
     elif view.grid.publication is not None:
         lines += [line for said in publication_words(view.grid.publication) for line in text_lines(said, width)]
-    for said in (*block.common, *view.limits, *notes_of([block]), *captions([block], view.grid)):
+    aged = (f"aged: {block.aged} of the device before the first load",) if block.aged else ()
+    for said in (*aged, *block.common, *view.limits, *notes_of([block]), *captions([block], view.grid)):
         lines += text_lines(said, width)
     return (*lines, *map(TextLine, findings_lines(findings, width)))
 

@@ -14,7 +14,11 @@ from fsconsole.plan.draft import Draft, plan_to_toml, with_key
 from fsconsole.plan.expand import build_plan
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.plan.sizing import pilot_steps
+from fsconsole.results.block_tables import block_title
+from fsconsole.results.blocks import AS_PLANNED, blocks_of
 from fsconsole.results.environment import differences
+from fsconsole.results.grid import build_grid
+from fsconsole.results.text import ReportPage, render_text
 from fsconsole.show import plan_forms
 from fsconsole.text import GIB, MIB
 from tests.unit.plan.examples import DEVICE, SMALLEST, WORKLOAD, build, parse
@@ -45,7 +49,7 @@ def test_a_cell_is_aged_once_between_its_mount_and_its_first_load_and_a_raw_row_
         assert kinds.count(StepKind.AGE) == (not cell.variant.is_raw)
         if not cell.variant.is_raw:
             assert kinds[kinds.index(StepKind.AGE) - 1 :][:3] == [StepKind.MOUNT, StepKind.AGE, StepKind.QUIESCE]
-    assert "aged before its first load: 3 cycles to 70 %" in " ".join(plan.notes)
+    assert "aged: 3 cycles to 70 % of its device" in " ".join(plan.notes)
     sized = build(AGED.replace('file_size = "1MiB"', ""))
     assert StepKind.AGE in [step.kind for _, step in pilot_steps(sized.cells[0])]
 
@@ -81,6 +85,16 @@ def test_the_console_sets_and_clears_it() -> None:
     assert draft.plan.age == Age(2, 0.5)
     assert plan_forms.run_texts(draft.plan)["age"] == "cycles=2, fill=0.5"
     assert with_key(draft, "age", plan_forms.typed_run_value("age", "")).plan.age is None
+
+
+def test_the_grid_says_that_its_filesystems_were_aged() -> None:
+    aged = made.run([replace(made.cell(0), age=Age(3, 0.7))], [made.done(0)])
+    new = made.run([made.cell(0)], [made.done(0)])
+    for state, wanted in ((aged, True), (new, False)):
+        titles = [block_title(block) for block in blocks_of(state, build_grid(state))]
+        assert [title.endswith(", aged: 3 cycles to 70 %") for title in titles] == [wanted] * 2
+        text = render_text(state, build_grid(state), standing="", choice=AS_PLANNED, page=ReportPage(80, explain=False))
+        assert ("aged: 3 cycles to 70 %" in text) == wanted
 
 
 def test_runs_that_differ_in_ageing_differ_in_their_plans() -> None:
