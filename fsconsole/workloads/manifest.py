@@ -75,6 +75,8 @@ class Manifest:
     """That of the survey before the files were read."""
     roots: tuple[str, ...] = ()
     """As of the survey."""
+    is_steady: bool = True
+    """False if something changed while the files were read."""
     by_directory: Mapping[str, bytes] = field(default_factory=dict)
     """A short digest for each directory's own entries, to name what changed."""
 
@@ -130,7 +132,7 @@ def read_manifest(
 ) -> Manifest:
     """Read every file of the sources, which leaves them in the page cache, and hash what was read.
 
-    Raises SourceUnusable, also where a file changes meanwhile; Stopped.
+    Raises SourceUnusable, also for what vanishes meanwhile; Stopped.
     """
     before = survey(sources, at_most=at_most, hidden=hidden, stop=stop)
     whole, parts = sha256(), dict[str, bytes]()
@@ -138,9 +140,8 @@ def read_manifest(
         line = b"%o %d " % (entry.status.st_mode, _size(entry.status)) + os.fsencode(entry.path) + b"\0" + _said(entry)
         whole.update(line)
         parts[entry.folder] = sha256(parts.get(entry.folder, b"") + line).digest()[:8]
-    if survey(sources, at_most=at_most, hidden=hidden, stop=stop).stamp != before.stamp:
-        raise SourceUnusable(f"{', '.join(sources)} changed while it was read")
-    return Manifest(whole.hexdigest(), before.counts, before.stamp, before.roots, parts)
+    is_steady = survey(sources, at_most=at_most, hidden=hidden, stop=stop).stamp == before.stamp
+    return Manifest(whole.hexdigest(), before.counts, before.stamp, before.roots, is_steady, parts)
 
 
 def warm(sources: Sequence[str], *, hidden: Sequence[str] = (), stop: Stop = _never) -> None:

@@ -64,6 +64,8 @@ def warm(work: CellWork, step: Step) -> StepResult:
         raise StepFailed(f"sources: {error}") from error
     _compare(work, step, load, known)
     work.run.manifests[key] = known
+    if not known.is_steady:
+        work.warn(WarningKind.SOURCES, f"sources of '{load.name}' changed while they were read", _CHANGED_HINT)
     if known.counts.size_bytes > room:
         amounts = f"{format_bytes(known.counts.size_bytes)}, and {format_bytes(room)} of memory were free"
         work.warn(WarningKind.SOURCES, f"sources not warm: '{load.name}' has {amounts}", _COLD_HINT)
@@ -140,10 +142,21 @@ def count_made(work: CellWork, window: LoadWindow) -> tuple[Measurement, ...]:
     wanted = known.counts if known is not None else _count(work, source.directory if source is not None else "")
     copied, whole = copied_bytes(load, made), copied_bytes(load, wanted)
     if (made.names, copied) != (wanted.names, whole):
-        has = f"{format_bytes(copied)} of {format_bytes(whole)}"
-        raise StepFailed(f"copied {made.names} of {wanted.names} files, {has}")
+        has = f"copied {made.names} of {wanted.names} files, {format_bytes(copied)} of {format_bytes(whole)}"
+        if known is None or not _has_changed(work, load, known):
+            raise StepFailed(has)
+        work.warn(WarningKind.SOURCES, f"sources of '{load.name}' changed while they were copied: {has}", _CHANGED_HINT)
     window.result = result = replace(window.result, written_bytes=copied, files_done=made.names)
     return (*figures, *protocol.rate_measurements(result))
+
+
+def _has_changed(work: CellWork, load: Workload, known: Manifest) -> bool:
+    """Return whether sources are no longer as they were read."""
+    try:
+        now = manifest.survey(load.sources, at_most=load.at_most_bytes, hidden=hidden_from_loads(work))
+    except SourceUnusable:
+        return True
+    return not known.is_steady or now.stamp != known.stamp
 
 
 def _count(work: CellWork, directory: str) -> Counts:

@@ -150,7 +150,7 @@ def in_a_tree(base: Path, run: object) -> Iterator[CellWork]:
         yield cast("CellWork", SimpleNamespace(own=own, run=run, tree=own.tree, made={}))
 
 
-RUN = SimpleNamespace(requests=SimpleNamespace(interrupting=False), manifests={})
+RUN = SimpleNamespace(requests=SimpleNamespace(interrupting=False), manifests={}, folder_path="/nowhere/runs/1")
 
 
 def test_a_load_whose_directory_is_gone_or_a_link_is_not_counted(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_a_copy_that_is_not_what_was_to_be_copied_ends_its_cell_and_a_whole_one_
 ) -> None:
     work = Work(a_copy(tree))
     work.warm()
-    run = SimpleNamespace(requests=RUN.requests, manifests=work.manifests)
+    run = SimpleNamespace(requests=RUN.requests, manifests=work.manifests, folder_path=RUN.folder_path)
     copy = tmp_path / "mount" / "tree" / "copy"
     copy.parent.mkdir(parents=True)
     subprocess.run(["cp", "-r", str(tree), str(copy)], check=True)
@@ -179,6 +179,7 @@ def test_a_copy_that_is_not_what_was_to_be_copied_ends_its_cell_and_a_whole_one_
         handle = SimpleNamespace(workload=work.load)
         window = SimpleNamespace(handle=handle, result=result)
         with in_a_tree(tmp_path / "mount", run) as as_cell:
+            as_cell.warn = work.warn  # type: ignore[method-assign]
             return {one.metric: one.value for one in sources.count_made(as_cell, cast("LoadWindow", window))}
 
     found = counted()
@@ -189,6 +190,13 @@ def test_a_copy_that_is_not_what_was_to_be_copied_ends_its_cell_and_a_whole_one_
     (copy / "below" / "two").unlink()
     with pytest.raises(StepFailed, match="copied 1 of 2 files"):
         counted()
+    assert work.told == []
+    # Of a source that somebody writes meanwhile nobody knows what should be there.
+    (tree / "below" / "two").write_bytes(b"3" * 21)
+    assert counted()[Metric.FILES_MADE] == 1
+    ((kind, reason),) = work.told
+    assert kind is WarningKind.SOURCES
+    assert reason == "sources of 'cp' changed while they were copied: copied 1 of 2 files, 10 B of 30 B"
 
 
 def test_the_run_folder_and_fsconsoles_own_files_are_empty_in_every_source(tree: Path) -> None:
