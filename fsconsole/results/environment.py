@@ -84,7 +84,10 @@ def _facts(state: RunState, first: RunState) -> Facts:
     found[Varied.KERNEL, "kernel"] = _joined(started.kernel for started in state.started)
     for number, target in enumerate(request.targets):
         place = f"device {number + 1}" if len(request.targets) > 1 else "device"
-        found[Varied.DEVICE, place] = _identity_words(target.identity)
+        below = target.place
+        found[Varied.DEVICE, place] = (
+            _identity_words(target.identity) if below is None else f"{target.path}, {below.words}"
+        )
         in_force = known | in_cells(state, target.path)
         for fact in ("read_ahead_bytes", "scheduler"):
             words, value = fact_words(fact, in_force.get(f"{fact} {target.path}", ""))

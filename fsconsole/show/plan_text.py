@@ -69,6 +69,7 @@ def directory_plan_lines(  # noqa: PLR0913 (as plan_lines)
         yield from hanging("  ", printable(facts), width)
         yield from hanging("    ", printable(one.writes) + ".", width)
     yield from _life(plan, power, every=every, width=width)
+    yield from hanging("", "The directory's name above is an example: every run has its own.", width)
     yield "No consent is needed: nothing is wiped. To run it:"
     yield from _pasted(printable(command), width)
     yield "Nothing was touched."

@@ -9,8 +9,8 @@ from fsconsole.errors.targets import PlanBadValue
 from fsconsole.model.place import Place
 from fsconsole.model.plan import Plan, StepKind
 from fsconsole.plan.directory import Row, directory_plan
-from fsconsole.plan.expand import rebuilt_steps
-from fsconsole.plan.planfile import written_bytes
+from fsconsole.plan.expand import rebuilt_steps, repeated_cells
+from fsconsole.plan.planfile import TargetSpec, written_bytes
 from fsconsole.plan.read import parse_plan
 from fsconsole.text import GIB, MIB
 
@@ -95,6 +95,14 @@ def test_sizes_fit_the_share_of_the_smallest_directory() -> None:
         for cell in planned(*rows, loads=loads, text=text).cells:
             assert not cell.unavailable
             assert 0 < written_bytes(cell.workloads) <= allowed
+
+
+def test_a_repeated_round_has_the_same_steps() -> None:
+    plan = planned(a_row("/a"), a_row("/b", number=2))
+    known = {path: TargetSpec(path, 10 * GIB, is_directory=True) for path in ("/a", "/b")}
+    again = repeated_cells(plan, (0, 1), known, load_catalog(), RUN)
+    assert [cell.redo for cell in again] == [1, 1]
+    assert [cell.steps for cell in again] == [cell.steps for cell in plan.cells[:2]]
 
 
 def test_notes_say_what_is_missing_without_root_and_what_reads_prove() -> None:
