@@ -145,6 +145,16 @@ def _number(text: str) -> int:
     return int(found[1]) * 1024 ** " kmgtp".index((found[2] or " ").lower()) if found else 0
 
 
+FIO = ("fio", "--output-format=json+", "--eta=never", "--name=global", "--disk_util=0")
+"""The start of every command line. json+ is json with every latency's bucket, so that the percentiles of several jobs can
+be those of all their calls; the device's own figures are in the gauges, and /sys isn't there for fio."""
+
+
+def job_argv(text: str) -> tuple[str, ...]:
+    """Return the command line that carries out a job file. Raises FioJobRefused."""
+    return (*FIO, *job_words(read_fio_job(text, "job")))
+
+
 def job_words(sections: tuple[FioSection, ...]) -> tuple[str, ...]:
     """Return the sections as words of fio's command line, in the order in which fio takes the keys of a file."""
     return tuple(word for section in sections for word in _words(section))

@@ -14,7 +14,7 @@ from itertools import product
 from fsconsole import units
 from fsconsole.catalog import words
 from fsconsole.catalog.filesystem import Filesystem
-from fsconsole.model.fio_job import job_words, read_fio_job
+from fsconsole.model.fio_job import job_argv
 from fsconsole.model.metrics import RAW_DEPTHS
 from fsconsole.model.plan import ArraySpec, Cell, DeleteWith, Equalise, Step, StepKind, Write
 from fsconsole.model.workload import (
@@ -143,7 +143,7 @@ def workload_title(workload: Workload) -> str:
     if workload.kind is WorkloadKind.COMMAND:
         return f"{workload.name}: {shlex.join(workload.argv)}"
     if workload.job:
-        return f"{workload.name}: fio {shlex.join(job_words(read_fio_job(workload.job, 'job')))}"
+        return f"{workload.name}: {shlex.join(job_argv(workload.job))}"
     if workload.kind is WorkloadKind.COPY:
         return f"{workload.name}: {_copy_words(workload)}"
     if workload.kind is WorkloadKind.BONNIE:

@@ -14,17 +14,13 @@ import msgspec
 
 from fsconsole.errors.runs import GeneratorFailed
 from fsconsole.model.figures import Measurement
-from fsconsole.model.fio_job import job_words, read_fio_job
+from fsconsole.model.fio_job import FIO, job_argv
 from fsconsole.model.metrics import Metric
 from fsconsole.model.wire import Mismatch, decode
 from fsconsole.model.workload import Generator, Workload, WorkloadKind
 from fsconsole.workloads import fio_load
 from fsconsole.workloads.protocol import ProgramFigures
 from fsconsole.workloads.tree import SourceFiles
-
-COMMAND = ("fio", "--output-format=json+", "--eta=never", "--name=global", "--disk_util=0")
-"""json+ is json with every latency's bucket, so that the percentiles of several jobs can be those of all their calls;
-the device's own figures are in the gauges, and /sys isn't there for fio."""
 
 # ---- what is read of the JSON (stat.c, show_thread_status_json); the rest of it is left alone
 
@@ -132,8 +128,8 @@ _WHOLE = re.compile(r"^\{$.*^\}", re.DOTALL | re.MULTILINE)
 def argvs(workload: Workload, directory: str, source: SourceFiles | None) -> tuple[tuple[str, ...], ...]:
     """Return fio's command line, of a job file or of a load of a built-in kind. Raises FioJobRefused, GeneratorFailed."""
     if workload.kind is WorkloadKind.FIO:
-        return ((*COMMAND, *job_words(read_fio_job(workload.job, "job"))),)
-    return ((*COMMAND, *fio_load.words(workload, directory, source)),)
+        return (job_argv(workload.job),)
+    return ((*FIO, *fio_load.words(workload, directory, source)),)
 
 
 def figures(workload: Workload, out: str, err: str) -> ProgramFigures:
