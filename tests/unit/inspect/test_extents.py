@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fsconsole.inspect import extents as extents_module
 from fsconsole.inspect.extents import (
     ExtentSurvey,
     FileLayout,
@@ -81,6 +84,21 @@ def test_the_median_is_that_of_all_values(values: list[int]) -> None:
     assert median(Counter(values)) == statistics.median(values)
     with pytest.raises(ValueError, match="no values"):
         median(Counter())
+
+
+def test_files_are_recorded_in_the_order_of_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extents_module, "extents", lambda _: iter(()))
+    names = [f"d{number % 3}/f{number:04d}" for number in (7, 3, 5, 0, 1, 6, 2, 4, 8)]
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    seen: list[str] = []
+    fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        extents_module.survey_tree(fd, lambda path, *_: seen.append(path))
+    finally:
+        os.close(fd)
+    assert seen == sorted(names)
 
 
 def survey_of(*layouts: FileLayout) -> ExtentSurvey:

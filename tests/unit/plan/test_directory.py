@@ -56,6 +56,7 @@ def test_no_step_has_a_command_and_resume_builds_the_same() -> None:
         ("raw = true", "raw"),
         ('settings = { read_ahead = ["1MiB"] }', "settings"),
         ("after = { crash = true }", "after.crash"),
+        ("age = { cycles = 1, fill = 0.1 }", "age"),
     ],
 )
 def test_what_needs_a_device_is_refused_with_the_reason(text: str, key: str) -> None:
