@@ -115,7 +115,9 @@ def _restore(held: HeldSetting, kernel: Kernel, others: frozenset[str]) -> Lefto
         return Leftover(taken, f"{taken.path}: {node} is gone, or another device now")
     with ExitStack() as stack:
         try:
-            stack.enter_context(FileLock.acquire(node) if node else lock_machine_settings())
+            # The group of a load is the run's own: no other run sets it.
+            if taken.name != MEMORY:
+                stack.enter_context(FileLock.acquire(node) if node else lock_machine_settings())
         except BlockingIOError:
             return Leftover(taken, busy=f"{node} is locked by a run or a tool")
         except SettingsLocked as error:

@@ -19,6 +19,8 @@ def test_the_study_of_2012_runs_to_its_end_with_its_figures_beside_the_published
     made = scratch.create(320 * MIB, str(tmp_path / "scratch"))
     text = (configs_folder() / "chinner-2012-writeback.toml").read_text()
     changes = {"repeats = 3": "repeats = 1", "[48, 192]": "[4, 8]", '"1GiB"': '"4MiB"', "check = true": "check = false"}
+    # Limits of the whole machine would have other tests' runs refused meanwhile.
+    changes |= {'dirty_bytes = "764400KiB"': 'memory = "1GiB"', 'dirty_background_bytes = "382200KiB"': ""}
     for old, new in changes.items():
         assert old in text
         text = text.replace(old, new)

@@ -94,6 +94,8 @@ def group_of(device: str) -> str:
 
 
 def test_a_traced_load_has_every_figure_and_leaves_nothing(own_scratch, tmp_path, tracefs):
+    # A group that a run left whose folder was deleted.
+    os.makedirs(group_of(own_scratch.device), exist_ok=True)
     done, folder = carry_out(PLAN, own_scratch.device, tmp_path)
     assert done.returncode == 0, done.stderr
     state = read_state(folder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from fsconsole.devices.memory_group import join, killed_in
+from fsconsole.devices.memory_group import NO_GROUP, join, killed_in
 from fsconsole.devices.settings import DiskNumbers, InForce, Kernel, give_back
 from fsconsole.engine.work import CellWork, StepFailed, StepResult
 from fsconsole.model.events import SettingReturned, SettingSeen, SettingTaken, WarningKind
@@ -29,7 +29,7 @@ def set_all(work: CellWork, step: Step) -> StepResult:
             # Even for the same scheduler: setting "none" again resets nr_requests (seen on 6.18).
             for beside in _KERNEL.reset_by(write.path):
                 _take(work, Write(os.path.basename(beside.path), beside.path, ""), beside, disk)
-            _take(work, write, _KERNEL.in_force(write.path), disk)
+            _take(work, write, _old(work, write), disk)
             refusal = ""
             try:
                 _KERNEL.write(write.path, write.value)
@@ -95,6 +95,13 @@ def memory_in_words(work: CellWork) -> str:
 
 def _memory_limits(work: CellWork) -> set[str]:
     return {held.taken.path for held in work.settings if held.taken.name == MEMORY and held.taken.new}
+
+
+def _old(work: CellWork, write: Write) -> InForce:
+    """Return what holds now; a memory cgroup that this cell has not made is a dead run's, whose journal is gone: it goes, too."""
+    if write.name == MEMORY and write.path not in _memory_limits(work):
+        return InForce(write.path, NO_GROUP)
+    return _KERNEL.in_force(write.path)
 
 
 def _take(work: CellWork, write: Write, old: InForce, disk: DiskNumbers) -> None:
