@@ -53,6 +53,8 @@ class PublishedRow(Wire, frozen=True):
     """Figures under columns of the publication's own."""
     load: str = ""
     """The load of the study's plan that it is of, by name; empty: of any that has such figures."""
+    threads: int = 0
+    """The number of threads that it is of, beside a scaled run what became of that; 0: of any."""
     ratios: tuple[PublishedRatio, ...] = ()
     """Beside a scaled run, in place of figures."""
     base: tuple[Measurement, ...] = ()

@@ -175,6 +175,8 @@ class Scaling(Wire, frozen=True):
     """Over all choices of threads and settings."""
     most: float = 1.0
     is_scaled: bool = False
+    threads: tuple[tuple[int, int], ...] = ()
+    """Numbers of threads as planned, and as scaled."""
 
 
 class DeleteWith(str, Enum):

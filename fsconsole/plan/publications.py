@@ -58,6 +58,7 @@ class _PublishedRow(Wire, frozen=True):
     table: str = ""
     load: str = ""
     """Name of the load, in the study's plan, that the figures are of; empty: of any."""
+    threads: int = 0
     note: str = ""
 
 
@@ -91,7 +92,7 @@ class _File(Wire, frozen=True):
                 figures.append(Measurement(column.metric, value * _UNITS[column.unit][1]))
             else:
                 others.append(PublishedFigure(column.name, column.unit, value, column.stands))
-        return PublishedRow(row.table, row.as_printed, tuple(figures), row.note, tuple(others), row.load)
+        return PublishedRow(row.table, row.as_printed, tuple(figures), row.note, tuple(others), row.load, row.threads)
 
 
 def list_publications() -> tuple[Path, ...]:

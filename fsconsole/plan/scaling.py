@@ -78,7 +78,8 @@ def memory_of(setting: Setting, memory_bytes: int) -> int:
 def scaling_of(plan: PlanFile, choices: Sequence[Choice]) -> Scaling:
     """Return what a run's journal says of the scaling."""
     factors = [factor for one in choices for factor in one.factors] or [1.0]
-    return Scaling(plan.keep, min(factors), max(factors), any(one.is_scaled for one in choices))
+    is_scaled = any(one.is_scaled for one in choices)
+    return Scaling(plan.keep, min(factors), max(factors), is_scaled, _threads_of(choices))
 
 
 def _factors(plan: PlanFile, choices: Sequence[Loads], ground: Ground) -> Iterator[float]:
@@ -265,15 +266,20 @@ def _ratio(plan: PlanFile, planned: Loads) -> str:
     return f" ({significant(_to_memory(plan, planned))})" if plan.keep is Keep.DATA_TO_RAM else ""
 
 
-def _threads_in_words(choices: Sequence[Choice]) -> str:
-    pairs = dict.fromkeys(
+def _threads_of(choices: Sequence[Choice]) -> tuple[tuple[int, int], ...]:
+    """Return the numbers of threads that changed, as planned and as scaled."""
+    pairs = {
         (before.threads, load.threads)
         for one in choices
         for planned in one.planned
         for before, load in zip(planned, one.loads, strict=True)
         if before.threads != load.threads
-    )
-    return ", ".join(f"{before} -> {after}" for before, after in sorted(pairs))
+    }
+    return tuple(sorted(pairs))
+
+
+def _threads_in_words(choices: Sequence[Choice]) -> str:
+    return ", ".join(f"{before} -> {after}" for before, after in _threads_of(choices))
 
 
 # What a plan file may say together.

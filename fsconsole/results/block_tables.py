@@ -24,7 +24,7 @@ from fsconsole.results.content import (
     with_verdict,
 )
 from fsconsole.results.grid import Grid
-from fsconsole.results.published import ratio_text
+from fsconsole.results.published import is_meant, ratio_text
 from fsconsole.results.requirements import limit_sentences, requirements_of, run_sentence
 from fsconsole.results.strip import strip_of, strip_scale
 from fsconsole.results.table import Column, TableRow, TableValue
@@ -385,11 +385,11 @@ def _warned(grid: Grid, block: Block) -> Mapping[int, set[WarningKind]]:
 def _published_rows(block: Block, grid: Grid, metrics: Sequence[Metric]) -> dict[str, list[PublishedRow]]:
     """Return published rows with one of these figures, by the id of the row they belong to; those of none by ""."""
     found: dict[str, list[PublishedRow]] = {}
-    known = {words: row.row.id for row in reversed(block.rows) for words in row.row.printed}
     for one in grid.publication.rows if grid.publication is not None and block.kind is not BlockKind.RAW else ():
         is_of = one.load in ("", block.load.name if block.load is not None else "")
         if is_of and any(one.value(metric) is not None or one.ratio(metric) is not None for metric in metrics):
-            found.setdefault(known.get(one.as_printed, ""), []).append(one)
+            key = next((row.row.id for row in block.rows if is_meant(one, row.row, block.load)), "")
+            found.setdefault(key, []).append(one)
     return found
 
 

@@ -15,12 +15,13 @@ from fsconsole.model.plan import Order
 from fsconsole.model.resolution import Reading, is_difference
 from fsconsole.model.state import OPEN_STATUSES, RunState
 from fsconsole.model.verdicts import LEAST_ROUNDS, Compared, Scale, compared_apart, figure_of
+from fsconsole.model.workload import Workload
 from fsconsole.results.block_tables import block_title
 from fsconsole.results.blocks import Block, BlockKind, BlockRow, GridChoice, blocks_of
 from fsconsole.results.environment import Difference, Varied, differences, groups_of, load_signature
 from fsconsole.results.figures import cells_over
 from fsconsole.results.grid import GridRow, build_grid
-from fsconsole.results.published import beside, ratio_column
+from fsconsole.results.published import beside, is_meant, ratio_column
 from fsconsole.text import printable
 
 MOST_SIDES = 26
@@ -352,8 +353,7 @@ def _block(
         rows = []
         for side in sides:
             own = [known[number].row.row for _ in side.runs if number in (known := next(of_runs))]
-            load = block.load.name if block.load is not None else ""
-            rows.append(_side_row(side, own, (one.row.row.printed, load), metrics, unit))
+            rows.append(_side_row(side, own, (one.row.row, block.load), metrics, unit))
         groups.append(_group(one.row.title, rows, block, family, unit))
     alone: dict[str, list[str]] = {}
     letters = [side.letter for side in sides for _ in side.runs]
@@ -421,16 +421,14 @@ class _Unit(Enum):
 
 
 def _side_row(
-    side: Side, rows: Sequence[GridRow], meant: tuple[Collection[str], str], metrics: Sequence[Metric], unit: _Unit
+    side: Side, rows: Sequence[GridRow], meant: tuple[GridRow, Workload | None], metrics: Sequence[Metric], unit: _Unit
 ) -> SideRow | None:
     """Return a side's row with its figures; None where it has none. The first metric is the primary one.
 
-    meant are the words that publications have for the row, and the name of its load.
+    meant are the first run's row, and the load of its block.
     """
     if side.publication is not None:
-        printed, load = meant
-        those = (row for row in side.publication.rows if row.as_printed in printed and row.load in ("", load))
-        published = next(those, None)
+        published = next((row for row in side.publication.rows if is_meant(row, *meant)), None)
         return _published_row(side, published, metrics) if published else None
     readings = {metric: _readings(rows, metric, unit) for metric in metrics}
     figures = (

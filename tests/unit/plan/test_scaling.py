@@ -72,7 +72,8 @@ def test_file_sizes_stay_and_threads_shrink_in_their_ratio_and_equal_counts_are_
         "loads scaled by 0.0417 to 1.00 (192.0 GiB -> 9.0 GiB a cell): fewer files, and threads where each has one; file sizes as written",
         "threads: 2 -> 1, 48 -> 2, 192 -> 9; 4 choices of threads became 3",
     )
-    assert plan.scaling == Scaling(Keep.FILE_SIZE, 2 / 48, 1.0, is_scaled=True)
+    threads = ((2, 1), (48, 2), (192, 9))
+    assert plan.scaling == Scaling(Keep.FILE_SIZE, 2 / 48, 1.0, is_scaled=True, threads=threads)
 
 
 def test_files_beyond_one_for_each_thread_get_fewer_before_threads_do() -> None:

@@ -135,6 +135,27 @@ def test_a_published_row_of_a_load_stands_beside_that_load_alone_and_one_of_no_l
     assert all(len(group.rows) == 1 for group in found.blocks[1].groups)
 
 
+def test_a_published_row_of_a_number_of_threads_stands_beside_what_became_of_it() -> None:
+    loads = [replace(build.LARGE_FILES, threads=threads) for threads in (2, 9)]
+    cells = [
+        replace(build.cell(number, replace(build.XFS, as_printed="xfs")), workloads=(load,))
+        for number, load in enumerate(loads)
+    ]
+    state = build.run(cells, (build.done(0), build.done(1)))
+    of = replace(STUDY, rows=(replace(row("xfs"), threads=192),))
+    scaling = Scaling(Keep.FILE_SIZE, 0.04, 0.04, is_scaled=True, threads=((48, 2), (192, 9)))
+    plan = replace(state.request.plan, scaling=scaling)
+    state = replace(state, request=replace(state.request, plan=plan))
+    groups = compare_sides(sides_of([[state], of], ())).blocks[0].groups
+    assert {(group.name, len(group.rows)) for group in groups} == {("xfs, 2", 1), ("xfs, 9", 2)}
+    text = render_text(state, build_grid(state, publication=of), standing="finished")
+    lines = [line.split() for line in text.splitlines() if line.startswith(("xfs", "  published"))]
+    assert lines[[line[:2] for line in lines].index(["xfs", "9"]) + 1][0] == "published"
+    # Whole, it is of its own number of threads alone.
+    whole = replace(state, request=replace(state.request, plan=replace(plan, scaling=Scaling())))
+    assert all(len(group.rows) == 1 for group in compare_sides(sides_of([[whole], of], ())).blocks[0].groups)
+
+
 def test_what_was_zero_has_no_ratio() -> None:
     zero = replace(STUDY.rows[1], figures=(Measurement(Metric.DURABLE, 0.0),), others=())
     laid = beside(replace(STUDY, rows=(STUDY.rows[0], zero)), [run_of(Keep.FILES).request.plan])
