@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -110,7 +111,7 @@ def form_fields(table: Mapping[str, object]) -> tuple[FormField, ...]:
     """Return the fields of a workload's kind, and of whatever else its table changes."""
     kind = WorkloadKind(str(table["kind"]))
     return tuple(
-        FormField(name, key.hint, _text_of(table.get(name, "")))
+        FormField(name, key.hint, _typed_as(key, table.get(name, "")))
         for name, key in _WORKLOAD.items()
         if name != "kind" and (kind in key.kinds or table.get(name, "") not in ("", key.kind.toml(key.default)))
     )
@@ -150,6 +151,13 @@ def _complaint(error: FsconsoleError) -> tuple[str, str]:
     if isinstance(error, UnknownFilesystem):
         return "", f"there is no filesystem '{error.name}'; did you mean {error.nearest}?"
     return "", str(error)
+
+
+def _typed_as(key: keys.Key, value: object) -> str:
+    """Return a value as it is typed: words as a shell has them, since some hold commas and blanks."""
+    if key.kind.of_text is kinds.words_typed and isinstance(value, list):
+        return shlex.join(map(str, cast("list[object]", value)))
+    return _text_of(value)
 
 
 def _text_of(value: object) -> str:

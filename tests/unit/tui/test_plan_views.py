@@ -176,6 +176,17 @@ def test_a_form_gives_back_the_workload_that_it_was_filled_with(loads) -> None:
         assert drafts.checked_workloads(again)[number] == load
 
 
+def test_a_form_gives_back_commands_with_commas_lines_and_quotes_and_several_sources() -> None:
+    argv = ["python3", "-c", "import os, sys\nprint('a', \"b\")", "", "a b", "-x,y", "\\n"]
+    for table in (
+        {"kind": "command", "argv": argv, "sources": ["/usr", "/srv/a b"]},
+        {"kind": "copy", "sources": ["/usr", "/etc"], "at_most": "1MiB"},
+    ):
+        (load,) = drafts.checked_workloads([table])
+        texts = {field.key: field.text for field in plan_forms.form_fields(workload_toml(load))}
+        assert drafts.checked_workloads([plan_forms.table_of(load.kind.value, texts)]) == (load,)
+
+
 def test_a_form_has_the_keys_of_its_kind_and_others_only_where_they_are_not_as_by_default() -> None:
     (read,) = drafts.checked_workloads([*drafts.workload_tables(new_draft()), {"kind": "read"}])[1:]
     table = workload_toml(read)
