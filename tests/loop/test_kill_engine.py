@@ -86,11 +86,19 @@ read_ahead = "2MiB"
 nr_requests = 16
 [after]
 crash = true
+quick_check = true
 """
 )
-AGED_PLAN = THREE_CELLS_PLAN.replace("schema = 1", "schema = 1\nage = { cycles = 1, fill = 0.1 }")
+OTHER_PLAN = THREE_CELLS_PLAN.replace("schema = 1", "schema = 1\nage = { cycles = 1, fill = 0.1 }").replace(
+    "workload = [", 'workload = [{ kind = "command", argv = ["true"], sources = ["/usr/share/zoneinfo"] }, '
+)
 RAW = (StepKind.RAW_PILOT, StepKind.RAW_WRITE, StepKind.RAW_READ, StepKind.READTEST)
-PLANS = {**dict.fromkeys(HANDLERS, PLAN), **dict.fromkeys(RAW, RAW_PLAN), StepKind.AGE: AGED_PLAN}
+PLANS = {
+    **dict.fromkeys(HANDLERS, PLAN),
+    **dict.fromkeys(RAW, RAW_PLAN),
+    StepKind.AGE: OTHER_PLAN,
+    StepKind.WARM: OTHER_PLAN,
+}
 """A plan whose second cell has a step of that kind."""
 ELSEWHERE = frozenset({StepKind.ARRAY, StepKind.ARRAY_SYNC, StepKind.ARRAY_STOP, StepKind.PILOT})
 """Kinds of steps that need md and several disks: an engine is killed in them in tests/lab/inside/whatif; and those of
@@ -122,7 +130,7 @@ def victims(tmp_path_factory):
     places = [tmp_path_factory.mktemp("victim") for _ in range(3)]
     with ExitStack() as stack:
         devices = [stack.enter_context(scratch_device(place, 64 * MIB)) for place in places]
-        plans = (PLAN, RAW_PLAN, AGED_PLAN)
+        plans = (PLAN, RAW_PLAN, OTHER_PLAN)
         yield {plan: Victim(plan, device, place) for plan, device, place in zip(plans, devices, places, strict=True)}
 
 
