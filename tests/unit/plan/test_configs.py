@@ -25,6 +25,8 @@ FOUR = tuple(replace(SCRATCH, path=f"/dev/loop{number}") for number in range(3, 
 
 
 NEED_GIB = {
+    "cao-2005-tiobench": 8,
+    "cao-2005-tiobench-as-printed": 8,
     "lowe-2009-check": 16,
     "lowe-2009-check-6-million": 100,
     "lowe-2009-bonnie": 16,

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from fsconsole.catalog.loader import load_catalog
 from fsconsole.errors.targets import PlanBadValue
 from fsconsole.model.workload import End, SyncAt, Workload, WorkloadKind
-from fsconsole.plan.expand import workload_choices
+from fsconsole.plan.expand import build_plan, workload_choices
+from fsconsole.plan.planfile import TargetSpec
 from fsconsole.plan.read import find_config, read_plan
 from fsconsole.plan.steps import workload_title
 from fsconsole.text import GIB, MIB
@@ -73,6 +77,17 @@ def test_the_study_of_2005_has_tiobench_s_sizes_counts_and_order(name: str, bloc
         for load in (random_write, random_read):
             assert (load.limit_bytes // threads // block, load.end) == (4000 // threads, End.AT_ONCE)
         assert (random_write.sync_at, read.cold, random_read.cold) == (SyncAt.END, True, True)
+
+
+def test_the_study_keeps_four_times_the_memory_whatever_the_machine_has() -> None:
+    plan = read_plan(find_config("cao-2005-tiobench"))
+    target = TargetSpec("/dev/loop3", 8 * GIB, is_scratch=True)
+    for memory in (512 * MIB, 64 * GIB):
+        built = build_plan(plan, (target,), load_catalog(), run_id="r", memory_bytes=memory)
+        written = {cell.workloads[0].total_bytes for cell in built.cells}
+        assert written == {4 * min(memory, GIB)}
+    small = build_plan(plan, (replace(target, size_bytes=2 * GIB),), load_catalog(), run_id="r", memory_bytes=64 * GIB)
+    assert all("limit the memory of the loads" in cell.unavailable for cell in small.cells)
 
 
 def test_the_study_s_closing_question_is_axes_and_what_the_kernel_refuses_is_listed() -> None:
