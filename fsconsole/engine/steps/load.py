@@ -18,7 +18,7 @@ from fsconsole.model.events import LatencySeen, Outcome, WarningKind
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Step
-from fsconsole.model.workload import Workload, WorkloadKind
+from fsconsole.model.workload import Workload
 from fsconsole.system.block import syncfs
 from fsconsole.system.processes import is_running
 from fsconsole.telemetry.machine import cpu_snapshot, read_writeback
@@ -231,12 +231,13 @@ def drain(work: CellWork, _step: Step) -> StepResult:
         warnings_load.about_fullness(work, root)
     drain_s, workload = end.monotonic_ns / 1e9 - begin_s, window.handle.workload
     warnings_load.about_duration(work, workload.name, window.result.elapsed_s + drain_s, workload.sizing)
-    made = sources.count_made(work, window) if not workload.is_built_in else ()
-    if workload.kind is WorkloadKind.COPY:
+    rates = sources.expect_copied(work, window)
+    if rates:
         # Its bytes were not known at its end.
         warnings_load.about_cache(work, workload, window)
     figures = protocol.drain_measurements(window.result, drain_s, end.monotonic_ns)
-    return StepResult((*figures, *made, *_finish(work, window, end)))
+    rest = _finish(work, window, end)
+    return StepResult((*figures, *rates, *rest, *sources.count_made(work, window)))
 
 
 def clock_and_cpu() -> ClockAndCpu:

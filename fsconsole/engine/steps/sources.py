@@ -125,29 +125,38 @@ def roots_of(work: CellWork, load: Workload) -> tuple[str, ...]:
     return known.roots if load.at_most_bytes and known is not None else ()
 
 
-def count_made(work: CellWork, window: LoadWindow) -> tuple[Measurement, ...]:
-    """Return files and bytes of what a command or a copy made; a copy's become those of the window's result.
+def expect_copied(work: CellWork, window: LoadWindow) -> tuple[Measurement, ...]:
+    """Make the files and bytes that a copy was to copy those of the window's result, and return its rates.
 
-    Raises StepFailed where a copy is not what was to be copied, Interrupted.
+    Raises StepFailed, Interrupted.
     """
     load = window.handle.workload
-    if load.kind not in (WorkloadKind.COMMAND, WorkloadKind.COPY):
+    if load.kind is not WorkloadKind.COPY:
         return ()
-    made = _count(work, window.result.directory)
-    figures = (Measurement(Metric.FILES_MADE, made.names), Measurement(Metric.MADE, made.size_bytes))
-    if load.kind is WorkloadKind.COMMAND:
-        return figures
     known = work.run.manifests.get((load.sources, load.at_most_bytes))
     source = work.made.get(load.source) if load.source is not None else None
     wanted = known.counts if known is not None else _count(work, source.directory if source is not None else "")
-    copied, whole = copied_bytes(load, made), copied_bytes(load, wanted)
-    if (made.names, copied) != (wanted.names, whole):
-        has = f"copied {made.names} of {wanted.names} files, {format_bytes(copied)} of {format_bytes(whole)}"
+    window.result = replace(window.result, written_bytes=copied_bytes(load, wanted), files_done=wanted.names)
+    return protocol.rate_measurements(window.result)
+
+
+def count_made(work: CellWork, window: LoadWindow) -> tuple[Measurement, ...]:
+    """Return files and bytes of what a command or a copy made, after all that is timed: the walk takes CPU time.
+
+    Raises StepFailed where a copy is not what was to be copied, Interrupted.
+    """
+    load, result = window.handle.workload, window.result
+    if load.kind not in (WorkloadKind.COMMAND, WorkloadKind.COPY):
+        return ()
+    made = _count(work, result.directory)
+    copied, whole = copied_bytes(load, made), result.written_bytes
+    if load.kind is WorkloadKind.COPY and (made.names, copied) != (result.files_done, whole):
+        has = f"copied {made.names} of {result.files_done} files, {format_bytes(copied)} of {format_bytes(whole)}"
+        known = work.run.manifests.get((load.sources, load.at_most_bytes))
         if known is None or not _has_changed(work, load, known):
             raise StepFailed(has)
         work.warn(WarningKind.SOURCES, f"sources of '{load.name}' changed while they were copied: {has}", _CHANGED_HINT)
-    window.result = result = replace(window.result, written_bytes=copied, files_done=made.names)
-    return (*figures, *protocol.rate_measurements(result))
+    return (Measurement(Metric.FILES_MADE, made.names), Measurement(Metric.MADE, made.size_bytes))
 
 
 def _has_changed(work: CellWork, load: Workload, known: Manifest) -> bool:

@@ -180,7 +180,9 @@ def test_a_copy_that_is_not_what_was_to_be_copied_ends_its_cell_and_a_whole_one_
         window = SimpleNamespace(handle=handle, result=result)
         with in_a_tree(tmp_path / "mount", run) as as_cell:
             as_cell.warn = work.warn  # type: ignore[method-assign]
-            return {one.metric: one.value for one in sources.count_made(as_cell, cast("LoadWindow", window))}
+            as_window = cast("LoadWindow", window)
+            rates = sources.expect_copied(as_cell, as_window)
+            return {one.metric: one.value for one in (*rates, *sources.count_made(as_cell, as_window))}
 
     found = counted()
     assert (found[Metric.WRITTEN], found[Metric.WRITE], found[Metric.FILES_MADE]) == (30, 15, 2)
