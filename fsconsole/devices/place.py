@@ -137,7 +137,7 @@ def differs(known: Place, now: Place) -> str:
     After a reboot a filesystem may have another device number: NFS, btrfs, overlay and ZFS get one at each mount.
     """
     if (known.filesystem, known.source) != (now.filesystem, now.source):
-        return f"it is on {now.words}, and was on {known.words}"
+        return f"it lies on {now.words} now, before on {known.words}"
     is_same_boot = known.boot_id == now.boot_id
     if known.inode != now.inode or (is_same_boot and known.device_number != now.device_number):
         return "another directory has its name now"

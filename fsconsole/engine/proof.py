@@ -31,7 +31,7 @@ from fsconsole.devices.md import kernel_name
 from fsconsole.devices.snapshot import discover, find_device, system_numbers, take_snapshot
 from fsconsole.engine.arrays import arrays_left, give_up, require_own
 from fsconsole.engine.directories import require_same_directories
-from fsconsole.errors.runs import RunLives
+from fsconsole.errors.runs import JournalUnusable, RunLives
 from fsconsole.errors.targets import (
     ConsentMissing,
     ConsentOutdated,
@@ -429,6 +429,10 @@ def look_again(folder: RunFolder, executor: Executor) -> Renewal:
     """
     state = read_state(folder)
     if state.request.is_on_directories:
+        _, unsealed = check_seals(folder)
+        # It may name any command, and no consent is asked. Without root nobody can seal, and a run can do no more than its user.
+        if unsealed and os.geteuid() == 0:
+            raise JournalUnusable(folder.journal, f"{unsealed}: its loads are not run, start a new run")
         require_same_directories(state.request)
         return Renewal(state, is_moved=False, unproven=(), proven=())
     request = _moved(state.request, tuple(present_target(t, executor) for t in state.request.targets))

@@ -44,7 +44,11 @@ class Place(Wire, frozen=True):
     @property
     def words(self) -> str:
         """Filesystem and source: "ext4 on /dev/sda1"."""
-        return f"{self.filesystem} on {self.source}" if self.source not in ("", self.filesystem) else self.filesystem
+        return (
+            f"{self.filesystem} on {self.source}"
+            if self.source not in ("", "none", self.filesystem)
+            else self.filesystem
+        )
 
 
 def allowed_bytes(size_bytes: int, free_bytes: int) -> int:

@@ -7,11 +7,13 @@ import os
 import pwd
 import shutil
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -164,6 +166,11 @@ def test_cleanup_after_kill_9_removes_the_run_s_own_directory_and_nothing_that_w
     assert sorted(os.listdir(data)) == ["precious"]
     assert (disk / "others" / "file").read_text() == "kept"
     assert not any(Path(f"/proc/{pid}").exists() for pid in workers), "a generator ends with its engine"
+    edited = tmp_path / "edited"
+    shutil.copytree(runs, edited)
+    with closing(sqlite3.connect(edited / folder.name / "journal.sqlite")) as journal, journal:
+        journal.execute("UPDATE run SET request = replace(request, '128', '129')")
+    assert fsconsole("resume", "--runs", str(edited)).returncode == ExitCode.JOURNAL_UNUSABLE
     done = fsconsole("resume", "--runs", runs)
     assert done.returncode == 0, done.stderr
     assert os.listdir(data) == ["precious"]

@@ -65,7 +65,7 @@ def test_a_directory_differs_by_its_inode_and_within_a_boot_by_its_device_number
     assert differs(known, replace(known, inode=known.inode + 1)) == "another directory has its name now"
     assert differs(known, replace(known, device_number=1)) == "another directory has its name now"
     assert differs(known, replace(known, device_number=1, boot_id="another")) == ""
-    assert differs(replace(known, filesystem="zfs", source="tank"), known).endswith("and was on zfs on tank")
+    assert differs(replace(known, filesystem="zfs", source="tank"), known).endswith("before on zfs on tank")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -74,6 +76,17 @@ def test_a_load_whose_writers_had_a_whole_cpu_or_all_of_them_is_told(result: Loa
     warnings_load.about_load(work.as_cell, a_load(WorkloadKind.STAT), result)
     told = [told for kind, told in work.told if kind is WarningKind.CPU_BOUND]
     assert told == ([reason] if reason else [])
+
+
+@pytest.mark.parametrize(
+    ("number", "hint"), [(errno.EDQUOT, "A quota ended the writes"), (errno.ENOSPC, "Use a smaller scale or a larger")]
+)
+def test_a_quota_is_told_from_a_full_filesystem(number: int, hint: str) -> None:
+    work = Work()
+    full = replace(ended(0.05, 0.05, 0.05), failures=f"1 of 2 writers stopped: {os.strerror(number)}")
+    warnings_load.about_load(work.as_cell, a_load(WorkloadKind.STAT), full)
+    assert work.told == [(WarningKind.TARGET_FULL, full.failures)]
+    assert work.hints[0].startswith(hint)
 
 
 HALF = {"data": DataKind.COMPRESSIBLE, "zero_share": 0.5}
