@@ -162,6 +162,8 @@ class Metric(str, Enum):
         "generator, kernel, others and observer, within 5 % (ticks)")
     CPU_GENERATOR = ("cpu_generator", "CPU (FFSB)", Unit.PERCENT,
         "CPU time of the writers / elapsed time with drain, in % of one CPU, as FFSB prints")
+    CPU_FIO = ("cpu_fio", "CPU (fio)", Unit.SECONDS,
+        "user and system time of fio's jobs by its own account (usr_cpu, sys_cpu): user + sys less fio's start and end")
     CPU_BY_GENERATOR = ("cpu_by_generator", "CPU by generator", Unit.PERCENT,
         "part of CPU: the load's own processes (rusage)")
     CPU_BY_KERNEL = ("cpu_by_kernel", "CPU by kernel", Unit.PERCENT,

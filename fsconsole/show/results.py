@@ -51,7 +51,7 @@ _FIRST_OF_GROUP = {
     "commands and copies": (Metric.MADE, Metric.FILES_MADE, Metric.SOURCE_BYTES, Metric.SOURCE_FILES),
     "CPU": (
         Metric.CPU, Metric.CPU_BY_GENERATOR, Metric.CPU_BY_KERNEL, Metric.OBSERVER, Metric.CPU_BY_OTHERS,
-        Metric.CPU_PER_GIB, Metric.GENERATOR_PER_GIB, Metric.CPU_EFFICIENCY, Metric.MEMORY_REPORTED, Metric.CPU_GENERATOR,
+        Metric.CPU_PER_GIB, Metric.GENERATOR_PER_GIB, Metric.CPU_EFFICIENCY, Metric.MEMORY_REPORTED, Metric.CPU_GENERATOR, Metric.CPU_FIO,
     ),
     "device": (
         Metric.WRITE_AMPLIFICATION, Metric.DEVICE_WRITTEN, Metric.DEVICE_READ, Metric.DEVICE_DISCARDED,

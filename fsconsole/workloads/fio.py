@@ -299,6 +299,8 @@ def measurements(figures: FioFigures) -> tuple[Measurement, ...]:
     if figures.elapsed_s > 0:
         calls = figures.read.calls + figures.write.calls
         found.append(Measurement(Metric.OPS_PER_S, calls / figures.elapsed_s))
+    if figures.cpu_s:
+        found.append(Measurement(Metric.CPU_FIO, figures.cpu_s))
     if figures.sync is not None:
         found += _times("fsync", figures.sync)
     return tuple(found)
