@@ -74,13 +74,14 @@ def command_of(  # noqa: PLR0913 (each is an option of its own)
 ) -> tuple[str, ...]:
     """Return the command; data_bytes in whole MiB and files in units of 1024 (0: that part is skipped).
 
-    bonnie++ refuses less data than twice the RAM: where less is asked for it is told half of that as the RAM. As root
-    it runs only if told so; without root it takes no other user than its own. With O_DIRECT it can't write single bytes, so that part is left out.
+    bonnie++ refuses less data than twice the RAM, and more files than half of that would hold: -r 0 turns both checks
+    off. As root it runs only if told so; without root it takes no other user than its own. With O_DIRECT it can't write
+    single bytes, so that part is left out.
     """
     smallest, largest = file_sizes
     size = f"{data_bytes // _MIB}:{block_bytes}" if data_bytes else "0"
     number = f"{files // FILES_UNIT}:{largest}:{smallest}:{directories}" if files else "0"
-    told = ("-r", str(data_bytes // _MIB // 2)) if data_bytes < 2 * memory_bytes else ()
+    told = ("-r", "0") if data_bytes < 2 * memory_bytes else ()
     return (
         "bonnie++", "-q", "-u", f"{os.geteuid()}:{os.getegid()}", "-m", MACHINE, "-d", directory, "-s", size, "-n", number, "-c", str(copies),
         "-z", str(seed % _MOST_SEED), *told, *(("-D", "-f") if is_direct else ()), *(("-b",) if syncs_each_write else ()),
