@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fsconsole.errors import Misused
@@ -30,11 +30,14 @@ def cells_named(text: str) -> tuple[int, ...]:
     return tuple(int(word[:9]) - 1 for word in numbers)
 
 
-def print_drawing(folder: RunFolder, seen: Look, *, has_map: bool, cells: str, svg: str, width: int) -> None:
-    """Print the drawing that is asked for, or write it to the file svg. Raises Misused, and what layout_map() raises."""
-    if not has_map:
-        raise Misused(what="--cells goes with --map, --svg with --map or --curves.", nearest="", command=_COMMAND)
-    sys.stdout.write(layout_map(folder, seen, cells=cells, svg=svg, width=width))
+def check_map(*, has_map: bool, idle: Mapping[str, object]) -> None:
+    """Raise Misused for options of a drawing without --map, and for those in idle, by name, that a map would ignore."""
+    what = "" if has_map else "--cells goes with --map, --svg with --map or --curves."
+    ignored = [name for name, given in idle.items() if given]
+    if has_map and ignored:
+        what = f"--map is a drawing: it has no use for {', '.join(ignored)}."
+    if what:
+        raise Misused(what=what, nearest="", command=_COMMAND)
 
 
 def layout_map(folder: RunFolder, seen: Look, *, cells: str, svg: str, width: int) -> str:

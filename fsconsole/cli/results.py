@@ -158,9 +158,13 @@ def results(
         draw_curves(runs, columns=columns, axis=axis, variant=variant, svg=svg, width=terminal_width())
         return
     if has_map or cells or svg:
-        from fsconsole.cli.drawings import print_drawing
+        from fsconsole.cli.drawings import check_map, layout_map
 
-        print_drawing(folder, seen, has_map=has_map, cells=cells, svg=svg, width=terminal_width())
+        idle = {name: given for name, given in idle.items() if name not in {"--map", "--cells"}} | {
+            "--columns": columns
+        }
+        check_map(has_map=has_map, idle=idle)
+        sys.stdout.write(layout_map(folder, seen, cells=cells, svg=svg, width=terminal_width()))
         return
     chosen = columns_named(columns) if columns else ()
     choice = GridChoice(sort, is_reversed, baseline, all_pairs, with_redone, chosen)

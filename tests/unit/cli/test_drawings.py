@@ -51,6 +51,9 @@ def test_a_run_without_maps_says_so_and_options_go_with_the_map_only(tmp_path: P
     for options in (("--svg", str(tmp_path / "x.svg")), ("--cells", "1")):
         assert run_command("results", *options, *runs).returncode == ExitCode.USAGE
     assert not (tmp_path / "x.svg").exists()
+    done = run_command("results", "--map", "--format", "csv", "--sort", "write", *runs)
+    assert done.returncode == ExitCode.USAGE
+    assert "it has no use for --sort, --format" in done.stderr
 
 
 def test_the_svg_is_a_new_file_and_the_map_goes_to_standard_output(tmp_path: Path) -> None:
