@@ -1,4 +1,4 @@
-"""The study of 2012 to its end: its plan with smaller files and fewer threads, on a device that xfs takes."""
+"""The study of 2012 to its end: its plan with smaller files, fewer threads and no raw row, on a device that xfs takes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from tests.loop.runs import assert_nothing_left, fsconsole, succeed, written
 def test_the_study_of_2012_runs_to_its_end_with_its_figures_beside_the_published_ones(tmp_path: pathlib.Path) -> None:
     made = scratch.create(320 * MIB, str(tmp_path / "scratch"))
     text = (configs_folder() / "chinner-2012-writeback.toml").read_text()
-    changes = {"repeats = 3": "repeats = 1", "[48, 192]": "[4, 8]", '"1GiB"': '"4MiB"', "check = true": "check = false"}
+    changes = {"repeats = 3": "repeats = 1", "[48, 192]": "4", '"1GiB"': '"4MiB"', "check = true": "check = false"}
+    # Raw rows have tests of their own, and take half of the CPU time.
+    changes |= {"raw = true": "raw = false"}
     # Limits of the whole machine would have other tests' runs refused meanwhile.
     changes |= {'dirty_bytes = "764400KiB"': 'memory = "1GiB"', 'dirty_background_bytes = "382200KiB"': ""}
     for old, new in changes.items():
