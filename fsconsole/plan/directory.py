@@ -88,7 +88,6 @@ def require_no_device(plan_file: PlanFile) -> None:
         ("settings", plan_file.settings, lacks, "no [settings], or --device"),
         ("workload.with", _own_settings(plan_file), lacks, "no settings of a workload, or --device"),
         ("workload.trace", any(load.trace for load in plan_file.workloads), lacks, "trace = false, or --device"),
-        ("age", plan_file.age is not None, "it would fill a live filesystem", "no age, or --device"),
         ("age", plan_file.age, "ageing fills a filesystem of the run's own", "no age, or --device"),
         ("geometry", plan_file.stripe_chunk_bytes, why, "no geometry, or --device"),
         ("after.quick_check", plan_file.after.quick_check, "a mounted filesystem is not checked", "false, or --device"),
