@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fsconsole.errors.targets import BadQuantity
 from fsconsole.model.plan import Keep, Scaling, Setting
 from fsconsole.model.workload import Workload, WorkloadKind
-from fsconsole.plan.kinds import MAX_FILES
+from fsconsole.plan.kinds import MAX_FILE_SIZE_BYTES, MAX_FILES
 from fsconsole.plan.planfile import FIT_SHARE, PlanFile, ScaleKind, written_bytes
 from fsconsole.text import KIB
 from fsconsole.units import format_bytes, parse_bytes, significant
@@ -111,7 +111,8 @@ def _keeps_fill_too(plan: PlanFile) -> bool:
 
 def _blocks(size_bytes: int, factor: float, block: int) -> int:
     """Return a size times the factor, in whole blocks; what is one block at most stays as it is."""
-    return size_bytes if size_bytes <= block else max(1, int(size_bytes * factor) // block) * block
+    wanted = int(min(size_bytes * factor, MAX_FILE_SIZE_BYTES))
+    return size_bytes if size_bytes <= block else max(1, wanted // block) * block
 
 
 def _resized(loads: Loads, factor: float) -> Loads:

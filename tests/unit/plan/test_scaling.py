@@ -129,6 +129,13 @@ def test_the_ratio_of_data_to_memory_stays_for_the_machine_or_for_the_memory_tha
     assert planned(text, 64 * GIB).cells[0].workloads[0].file_size_bytes == GIB
 
 
+def test_a_ratio_that_no_file_can_have_makes_the_cell_unavailable() -> None:
+    load = '[[workload]]\nkind = "create"\nthreads = 2\nfile_size = "64TiB"\n'
+    for keep, what in (("data-to-ram", "memory"), ("fill", "device")):
+        plan = planned(f"keep = '{keep}'\npublished = {{ {what} = 1 }}\n" + VARIANT + load, 8 * GIB, 8 * GIB)
+        assert all("instead of" in cell.unavailable for cell in plan.cells)
+
+
 def test_threads_are_kept_unless_said_and_what_is_not_scaled_has_no_note() -> None:
     plan = planned(VARIANT + WRITERS, 8 * GIB)
     assert [cell.workloads[0].threads for cell in plan.cells] == [1, 2, 48, 192]
