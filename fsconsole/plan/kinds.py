@@ -377,6 +377,8 @@ def read_job(table: Table, name: str, value: object) -> str:
         read_fio_job(said, f"{table.path}: {table.key(name)}")
         return said
     path = os.path.join(os.path.dirname(table.path), said)
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise table.bad(name, f"'{path}' is not a regular file", "the path of a job file")
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read(MAX_JOB_CHARACTERS + 1)

@@ -138,6 +138,12 @@ def test_a_job_file_is_read_with_the_plan_and_kept_with_it(tmp_path: Path) -> No
         parse_plan(text, str(tmp_path / "p.toml"), load_catalog())
 
 
+def test_a_job_file_that_would_never_end_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.fio")
+    with pytest.raises(PlanBadValue, match="not a regular file"):
+        parse_plan(f'{HEAD}workload = [{{ kind = "fio", job = "a.fio" }}]\n', str(tmp_path / "p.toml"), load_catalog())
+
+
 def test_a_plan_with_a_job_and_a_load_by_fio_reads_back_as_what_it_was(tmp_path: Path) -> None:
     (tmp_path / "a.fio").write_text(JOB)
     text = f'{HEAD}workload = [{{ {CREATE}, generator = "fio" }}, {{ kind = "fio", job = "a.fio" }}]\n'
