@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pathlib
-import shutil
 import sys
 from collections.abc import Iterator
 
@@ -90,18 +89,3 @@ def test_one_dd_a_file_makes_the_files_that_the_built_in_load_makes(device: str,
     assert by_load[1, Metric.READ_BYTES] == 50 * 10240
     assert by_load[1, Metric.DEVICE_READ] >= 50 * 10240
     assert by_load[2, Metric.LATENCY_COUNT] == 50
-
-
-@pytest.mark.skipif(shutil.which("bonnie++") is None, reason="bonnie++ comes with `./bootstrap test`")
-def test_bonnie_runs_as_root_in_the_cage_and_its_csv_becomes_figures(device: str, tmp_path: pathlib.Path) -> None:
-    shape = 'bytes = "8MiB", block_size = "32KiB", files = 1024, directories = 512, direct = true'
-    done, folder = carry_out(f'{HEAD}workload = [{{ kind = "bonnie", {shape} }}]\n', device, tmp_path)
-    assert done.returncode == 0, done.stderr
-    cell = cell_of(folder)
-    assert cell.status is CellStatus.DONE, cell.reason
-    told = figures(cell)
-    assert told[Metric("bonnie_ran_del_latency")] > 0
-    assert told[Metric("bonnie_get_block_latency")] > 0
-    assert {warning.kind.value for warning in cell.warnings} >= {"cached", "short"}
-    assert "+++++ for" in " ".join(warning.reason for warning in cell.warnings)
-    assert told[Metric.FILES_MAPPED] == 0
