@@ -208,9 +208,12 @@ def home() -> Iterator[Path]:
     try:
         if not python.exists():
             pytest.skip(f"there is no {python}")
-        subprocess.run((str(python), "-m", "venv", "--without-pip", str(path / "venv")), check=True)
-        packages = Path(msgspec.__file__).parents[1]
-        (inside,) = (path / "venv" / "lib").glob("python*/site-packages")
+        # As `python -m venv` makes it, in a tenth of the time.
+        packages, inside = Path(msgspec.__file__).parents[1], path / "venv" / "lib" / python.name / "site-packages"
+        for folder in (inside, path / "venv" / "bin"):
+            folder.mkdir(parents=True)
+        (path / "venv" / "bin" / "python").symlink_to(python)
+        (path / "venv" / "pyvenv.cfg").write_text(f"home = {python.parent}\n")
         shutil.copytree(Path(msgspec.__file__).parent, inside / "msgspec")
         (inside / "more.pth").write_text(f"{packages}\n{CHECKOUT}\n")
         (path / "own").mkdir()
