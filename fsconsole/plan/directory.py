@@ -17,6 +17,7 @@ from fsconsole.model.workload import Layout, Workload, WorkloadKind
 from fsconsole.plan import planfile
 from fsconsole.plan.directory_steps import directory_steps, own_path
 from fsconsole.plan.expand import FLASH_BYTES_PER_S, cell_uuid, estimate, workload_choices
+from fsconsole.plan.generators import with_data
 from fsconsole.plan.planfile import FIT_SHARE, PlanFile, written_bytes
 from fsconsole.plan.scaling import Choice, Ground, Loads, scaled_choices, scaling_of
 from fsconsole.plan.sizing import Room, bounded
@@ -47,7 +48,7 @@ def directory_plan(  # noqa: PLR0913 (each is a fact of its own)
     require_no_device(plan_file)
     room = min((room_for(row.place) for row in rows), key=lambda one: one.free_bytes)
     ground = Ground(room.free_bytes, 0, memory_bytes)
-    scaled = scaled_choices(plan_file, workload_choices(plan_file), ground)
+    scaled = scaled_choices(plan_file, with_data(workload_choices(plan_file), memory_bytes), ground)
     allowed = min(row.place.allowed_bytes for row in rows)
     choices = {_capped(bounded(one.loads, room), allowed): one for one in scaled}
     listed = list(rows)

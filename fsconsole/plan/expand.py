@@ -21,6 +21,7 @@ from fsconsole.plan.ageing import aged_bytes, full_bytes, left_bytes
 from fsconsole.plan.arrays import EVERY_LEVEL, Lacking, Site
 from fsconsole.plan.directory_steps import directory_steps
 from fsconsole.plan.fio_load import objection_to_files as fio_objection_to_files
+from fsconsole.plan.generators import with_data
 from fsconsole.plan.inodes import SHIPPED, Mke2fsConf, inode_reasons
 from fsconsole.plan.keys import ARRAY, Key
 from fsconsole.plan.planfile import PlanFile, ScaleKind, TargetSpec, written_bytes
@@ -210,7 +211,7 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
     # An array that can't be made has no size that others would have to heed.
     places = [site.target for site in sites if not site.reasons] or [site.target for site in sites]
     room = _room(plan_file, places, [catalog.get(name) for name in names])
-    choices = _Choices(plan_file, workload_choices(plan_file), room, memory_bytes)
+    choices = _Choices(plan_file, with_data(workload_choices(plan_file), memory_bytes), room, memory_bytes)
     cells = []
     for index, (cell, site) in enumerate(_ordered_cells(plan_file, sites, rows.rows, choices)):
         filesystem = filesystem_of(cell, catalog)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from fsconsole.model.workload import DataKind, Generator, Layout, SyncAt, Workload, WorkloadKind
 from fsconsole.text import GIB, MIB
@@ -22,6 +23,17 @@ def wrong_generator(load: Workload) -> Iterator[_Broken]:
         yield from _wrong_dd(load)
     if load.kind is WorkloadKind.BONNIE:
         yield from _wrong_bonnie(load)
+
+
+def with_data(choices: Sequence[tuple[Workload, ...]], memory_bytes: int) -> tuple[tuple[Workload, ...], ...]:
+    """Return choices of workloads whose bonnie++ has twice the memory as its data, where the plan says nothing else."""
+    twice = 2 * memory_bytes // MIB * MIB
+
+    def sized(load: Workload) -> Workload:
+        is_open = load.kind is WorkloadKind.BONNIE and not load.limit_bytes and not load.files
+        return replace(load, limit_bytes=twice) if is_open else load
+
+    return tuple(tuple(map(sized, choice)) for choice in choices)
 
 
 def _wrong_dd(load: Workload) -> Iterator[_Broken]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.errors.targets import PlanBadValue
-from fsconsole.model.workload import Generator, WorkloadKind
+from fsconsole.model.workload import Generator, SyncAt, Workload, WorkloadKind
 from fsconsole.plan.expand import build_plan
 from fsconsole.plan.planfile import TargetSpec, written_bytes
 from fsconsole.plan.read import parse_plan
 from fsconsole.plan.steps import workload_title
 from fsconsole.text import GIB
+from fsconsole.workloads.dd import argvs
+from fsconsole.workloads.launcher import EACH_FILE
 
 HEAD = 'schema = 1\n[[variant]]\ntype = "ext4"\n[[workload]]\n'
 DD = 'kind = "create"\ngenerator = "dd"\ndata = "zero"\n'
@@ -60,6 +64,32 @@ def test_a_bonnie_is_named_with_its_sizes_and_needs_room_for_them() -> None:
     )
     small = build_plan(plan_file, [TargetSpec("/dev/x", 4 * GIB)], load_catalog(), run_id="one", kernel="6.18")
     assert all("use scale" in cell.unavailable for cell in small.cells)
+
+
+def test_a_bonnie_without_sizes_has_twice_the_memory_and_needs_room_for_it() -> None:
+    """Counted before it runs, not when the device is full."""
+    plan_file = parse_plan(HEAD + BONNIE, "plan.toml")
+    (target,) = [TargetSpec("/dev/x", 20 * GIB)]
+    plan = build_plan(plan_file, [target], load_catalog(), run_id="one", kernel="6.18", memory_bytes=4 * GIB + 4096)
+    assert {cell.workloads[0].limit_bytes for cell in plan.cells} == {8 * GIB}
+    assert not plan.cells[0].unavailable
+    plan = build_plan(plan_file, [target], load_catalog(), run_id="one", kernel="6.18", memory_bytes=16 * GIB)
+    assert "the workloads write 32.0 GiB" in plan.cells[0].unavailable
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({}, "bs=4096 count=3 status=none"),
+        ({"file_size_bytes": 10_000}, "bs=4096 iflag=count_bytes count=10000 status=none"),
+        ({"sync_at": SyncAt.EACH_FILE, "direct": True}, "bs=4096 count=3 oflag=direct conv=fsync status=none"),
+    ],
+)
+def test_each_dd_writes_its_file_in_calls_of_the_block_size(more: dict[str, object], words: str) -> None:
+    """As copied commands do; a file that is no whole number of blocks ends with a part of one."""
+    load = Workload("x", WorkloadKind.CREATE, 1, 5, 12288, 4096, generator=Generator.DD)
+    (argv,) = argvs(replace(load, **more), "/tree/x", None)  # type: ignore[arg-type]
+    assert " ".join(argv) == f"dd if=/dev/zero of={EACH_FILE} {words}"
 
 
 def test_one_dd_a_file_is_named_so() -> None:
