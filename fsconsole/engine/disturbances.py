@@ -45,6 +45,8 @@ def cpu_figures(work: CellWork, window: LoadWindow, end: ClockAndCpu) -> tuple[M
     observer_s = end.engine_s - window.begin.engine_s + use.viewers_s
     # Where idle times are sampled at ticks, too, the parts are all that is exact.
     busy_s = max(busy_s, generator_s + kernel_s + observer_s)
+    # A load of some ticks may have parts that come to more than the CPUs had by /proc/stat.
+    available_s = max(available_s, busy_s)
     # A process that ended may have used most of its time before the load: cap others at the unattributed busy time.
     others_s = max(0.0, min(use.others_s, busy_s - generator_s - kernel_s - observer_s))
     parts = {

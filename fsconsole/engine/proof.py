@@ -285,7 +285,7 @@ class Prover:
     def note_left(self, path: str) -> Fingerprint | None:
         """Take, keep and return the fingerprint of a target as a cell left it, None where it wrote nothing to it.
 
-        Raises what take_fingerprint() and held_exclusively() raise: then consent has to be given anew, unless this
+        Raises what take_fingerprint() and held_exclusively() raise: then new consent is needed, unless this
         engine finds later that nobody has written to it since.
         """
         last, target = self._written.get(path), self._targets[path]

@@ -72,7 +72,7 @@ def read_latencies(folder: RunFolder, cell: int, attempt: int) -> tuple[LatencyS
 
 _LAYOUT_TAILS = "SELECT id, substr(body, -80) FROM event WHERE kind = ? ORDER BY id"
 _OF_CELL_END = re.compile(r'"cell":(\d+),"attempt":(\d+),"step":\d+\}$')
-"""How a layout's document ends: what its base class has comes first."""
+"""Tail of a layout's document: its base class's fields come first."""
 
 
 def layout_places(folder: RunFolder, state: RunState) -> dict[int, tuple[int, ...]]:
@@ -105,7 +105,7 @@ def read_layouts(folder: RunFolder, numbers: Sequence[int]) -> tuple[LayoutSeen,
 
 
 def _latest(points: Sequence[Point], begun_ns: int) -> list[Point]:
-    """Return the last points whose clock only rises: after a reboot it begins anew, and earlier attempts lie before."""
+    """Return the last points whose clock only rises: after a reboot it restarts, and earlier attempts lie before."""
     kept: list[Point] = []
     after = float("inf")
     for point in reversed(points):

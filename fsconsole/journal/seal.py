@@ -48,7 +48,7 @@ def request_seal(request: RunRequest) -> str:
 def check_seals(folder: RunFolder) -> tuple[Seals, str]:
     """Return a run's chain, to go on with, and why it can't be relied on, as a clause; empty where it can.
 
-    Where consent to all devices was given anew on this machine, only what came after that counts. Raises as JournalReader.
+    Where consent to all devices was given again on this machine, only what came after that counts. Raises as JournalReader.
     """
     key, reader = machine_key(make=False), JournalReader(folder.journal)
     last = reader.request_seal()

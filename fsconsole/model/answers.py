@@ -153,7 +153,7 @@ class DirectoryAnswer(Wire, frozen=True):
     path: str
     place: Place
     writes: str
-    """What is written where, how much, and what is deleted: a sentence."""
+    """Sentence on what is written where, how much, and what is deleted."""
     allowed_bytes: int
 
 

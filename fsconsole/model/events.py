@@ -197,7 +197,7 @@ class SettingTaken(InStep, frozen=True):
     name: str
     path: str
     new: str
-    """Empty: kept aside, since the kernel sets it anew with the setting that is taken next."""
+    """Empty: kept aside, since the kernel resets it with the setting that is written next."""
     old_path: str
     old: str
     device_number: int = 0

@@ -96,7 +96,7 @@ class FioLoad:
     reads: bool
     writes: bool
     syncs: bool
-    """Whether it calls fsync or fdatasync after a number of writes, which fio times."""
+    """True if it calls fsync or fdatasync after a number of writes, which fio times."""
     jobs: int
     space_bytes: int
     """Of all files; files whose size depends on the device count as none."""

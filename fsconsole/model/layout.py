@@ -22,7 +22,7 @@ class Region(Wire, frozen=True, array_like=True):
     owner: int = FREE
     """The file with most of it: its number, or OTHERS."""
     owned: int = 0
-    """What the owner has of it."""
+    """Index of the owner's file, or the state of an unowned region."""
 
 
 class SizeAtOffset(Wire, frozen=True, array_like=True):
@@ -63,7 +63,7 @@ class Layout(Wire, frozen=True, kw_only=True):
 
     @property
     def end_bytes(self) -> int:
-        """Where the map ends: the device's end, or the highest address, which may lie beyond it (btrfs)."""
+        """End of the map: the device's end, or the highest address, which may lie beyond it (btrfs)."""
         return max([self.device_bytes, *(end for _, end, _ in self.spans())])
 
 

@@ -190,7 +190,7 @@ class _Group:
         self._syncs: Said | None = None
         self._never_syncs: Said | None = None
         self._sizes: dict[str, Said] = {}
-        """What operations move in a file, as a plan has it, with the line that says so."""
+        """Bytes that operations move in a file, as a plan has them, with the line that says so."""
         self._blocks: dict[int, Said] = {}
         self._weights: dict[WorkloadKind, int] = {}
 

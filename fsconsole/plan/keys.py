@@ -230,7 +230,7 @@ WORKLOAD = (
         "of the filesystem, confined: it can write nowhere else, and has no network.", (), hint="tar xf /srv/src.tar", kinds=_COMMANDS),
     Key("sources", Kind("list of absolute paths", read_sources, list, words_typed), "Files and directories that the command may read, at their own paths, or that the copy copies; read into memory first, and hashed.", (),
         hint="/srv/src.tar", kinds=_COMMANDS | _COPIES),
-    Key("copy_with", a_choice(("-r", "-a")), "How cp copies: `-r`, the default, makes files anew, as Peiffer 2005; `-a` keeps owners, times and hard links.", "",
+    Key("copy_with", a_choice(("-r", "-a")), "How cp copies: `-r`, the default, makes new files, as Peiffer 2005; `-a` keeps owners, times and hard links.", "",
         hint="-r or -a", kinds=_COPIES),
     Key("at_most", a_size(1, MAX_FILE_SIZE_BYTES), "Copies the first files only, in sorted order (of each directory its files, then its directories), up to this size.", 0,
         ("at_most_bytes",), hint="2GiB; empty: all", kinds=_COPIES),

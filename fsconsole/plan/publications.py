@@ -113,7 +113,7 @@ def find_publication(name: str) -> Publication:
 
 @cache
 def all_publications() -> tuple[Publication, ...]:
-    """Return the shipped publications, and each table by itself of those that have several. Raises as read_publication()."""
+    """Return the shipped publications, and each table of those that have several as one of its own. Raises as read_publication()."""
     found: list[Publication] = []
     for path in list_publications():
         whole = read_publication(path)

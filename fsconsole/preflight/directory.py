@@ -66,11 +66,11 @@ _SWITCHES = (
         "sysctl kernel.apparmor_restrict_unprivileged_userns=0",
     ),
 )
-"""What forbids user namespaces to users, below /proc/sys (man 7 user_namespaces; apparmor.d), with the remedy as root."""
+"""Settings that forbid user namespaces to users, below /proc/sys (man 7 user_namespaces; apparmor.d), with the remedy as root."""
 
 
 def require_cage(executor: Executor) -> None:
-    """Let a user without root pass whose generators can be confined. Raises ToolMissing, KernelLacks with the remedy."""
+    """Raise ToolMissing or KernelLacks, with the remedy, unless generators of a user without root can be confined."""
     find_program("bwrap")
     if os.geteuid() == 0:
         return

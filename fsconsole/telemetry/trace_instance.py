@@ -61,7 +61,7 @@ class TraceInstance:
                     yield filled(page, self.page)
 
     def turn_off(self) -> None:
-        """Let no more events in; what waits can still be read. Raises OSError."""
+        """Stop recording events; those in the buffer can still be read. Raises OSError."""
         self._write("tracing_on", "0")
 
     def lost(self) -> int:

@@ -29,7 +29,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class AgeJob(Wire, frozen=True):
-    """What to do below tree, an absolute path on the filesystem with the st_dev given."""
+    """Job of ageing below tree, an absolute path on the filesystem with the st_dev given."""
 
     tree: str
     device: int
@@ -40,7 +40,7 @@ class AgeJob(Wire, frozen=True):
 
 
 class AgeReport(Wire, frozen=True, omit_defaults=True):
-    """How it ended; files and bytes are those that are left."""
+    """Result of ageing; files and bytes are those that are left."""
 
     event: Stage
     why: str = ""

@@ -96,7 +96,7 @@ def _source_files(ground: Ground, operation: Operation, thread: int) -> Iterator
     repeats = is_limited and not workload.deletes and numbers
     rounds = count() if repeats else range(1)
     name, directory_fd = namer(source.directories, threads=source.threads), ground.source_fd
-    # Each round makes its names anew: millions of them, kept, would fill the memory.
+    # Each round makes its names again: millions of them, kept, would fill the memory.
     files = ((operation, directory_fd, name(number), number) for _ in rounds for number in numbers)
     return islice(files, _share(workload, thread))
 

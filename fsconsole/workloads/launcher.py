@@ -24,7 +24,7 @@ from fsconsole.workloads.job import GO, Stage
 from fsconsole.workloads.tree import DIRECTORY_FLAGS, namer
 
 EACH_FILE = "{file}"
-"""Stands in a command line for the path of the file at hand, relative to the load's directory."""
+"""Stands in a command line for the path of the current file, relative to the load's directory."""
 
 
 class ProgramJob(Wire, frozen=True):

@@ -20,14 +20,14 @@ from fsconsole.system.files import mount_id, opened
 from fsconsole.workloads.tree import DIRECTORY_FLAGS, RemovalStopped, remove_tree
 
 TREE_NAME = "tree"
-"""What a generator is confined to; the marker lies beside it, out of its reach."""
+"""Directory that a generator is confined to; the marker lies beside it, out of its reach."""
 MARKER = "made-by-fsconsole"
 _MARKER_BYTES = 4096
 _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class NotOwn(Exception):
-    """What has the name of a run's directory is not that directory, or nothing proves it; the text is a clause."""
+    """An entry with the name of a run's directory is not that directory, or nothing proves it; the text is a clause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class RunDirectory:
 
     @property
     def path(self) -> str:
-        """Where it was made."""
+        """Directory that it was made in."""
         return f"{self.parent_path.rstrip('/')}/{self.name}"
 
     @property

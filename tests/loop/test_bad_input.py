@@ -126,8 +126,6 @@ def test_a_tool_that_is_gone_when_the_engine_wants_it_ends_the_run(bench: Bench)
 NEEDS_ROOT = {
     "run": ("run", "demo", "--device", "/dev/loop0"),
     "plan": ("plan", "demo", "--device", "/dev/loop0"),
-    "resume": ("resume",),
-    "cleanup": ("cleanup",),
     "demo": ("demo", "--dir", "DIR"),
     "scratch create": ("scratch", "create", "--dir", "DIR"),
     "scratch list": ("scratch", "list", "--dir", "DIR"),

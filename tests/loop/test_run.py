@@ -128,8 +128,8 @@ def test_every_figure_of_a_cell_is_there_and_makes_sense(whole, filesystem):
     }  # fmt: skip
     # Of commands and copies.
     left_out |= {Metric.MADE, Metric.FILES_MADE, Metric.SOURCE_FILES, Metric.SOURCE_BYTES}
-    # Of bonnie++, of traced loads, and of checks that the plan does not ask for.
-    left_out |= {*OF_BONNIE, *OF_WRITEBACK, *(metric for pair in BDI_FIELDS for metric in pair[:2])}
+    # Of fio, of bonnie++, of traced loads, and of checks that the plan does not ask for.
+    left_out |= {Metric.CPU_FIO, *OF_BONNIE, *OF_WRITEBACK, *(metric for pair in BDI_FIELDS for metric in pair[:2])}
     left_out |= {Metric.QUICK_CHECK, Metric.QUICK_CHECK_USER, Metric.QUICK_CHECK_SYSTEM}
     # Computed from CPU/GiB.
     left_out |= {Metric.CPU_EFFICIENCY}

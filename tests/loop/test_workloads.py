@@ -7,11 +7,13 @@ import pathlib
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
 from fsconsole.devices import scratch
-from fsconsole.engine.steps.load import failure_in_words
+from fsconsole.engine.steps.load import failure_in_words, require_inodes
+from fsconsole.engine.work import StepFailed
 from fsconsole.journal.events import Cursor
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
@@ -247,16 +249,17 @@ def test_a_time_limit_ends_after_the_file_at_hand_or_in_the_middle_of_it(
     assert read[Metric.READ_BYTES] == made[Metric.WRITTEN]
 
 
-def test_too_few_inodes_are_told_before_the_load_and_the_run_goes_on(device: str, tmp_path: pathlib.Path) -> None:
-    few = HEAD.replace('{ type = "ext4" }', '{ type = "ext4", mkfs = "-N 128" }, { type = "ext4" }')
-    load = "kind = 'create', threads = 2, files = 500, file_size = '4KiB', block_size = '4KiB'"
-    done, folder = carry_out(of_loads(load, head=few), device, tmp_path)
-    assert done.returncode == 3, done.stderr
-    short, enough = read_state(folder).cells
-    assert short.status is CellStatus.FAILED
-    assert "makes 500 files" in short.reason
-    assert "free inodes (df -i)" in short.reason
-    assert enough.status is CellStatus.DONE
+def test_too_few_inodes_are_told_before_the_load_where_the_plan_could_not_count_them(tmp_path: pathlib.Path) -> None:
+    load = Workload("many", WorkloadKind.CREATE, 2, 500, 4 * KIB, 4 * KIB)
+    program("mount", "-t", "tmpfs", "-o", "nr_inodes=100", "tmpfs", str(tmp_path))
+    root = os.open(tmp_path, os.O_RDONLY)
+    try:
+        with pytest.raises(StepFailed, match=r"'many' makes 500 files .* free inodes \(df -i\)"):
+            require_inodes(load, root)
+        require_inodes(replace(load, files=50), root)
+    finally:
+        os.close(root)
+        program("umount", str(tmp_path))
 
 
 def test_what_a_generator_said_before_it_failed_at_its_barrier_is_kept(

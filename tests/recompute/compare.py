@@ -20,7 +20,7 @@ COMPUTES_MS = 0.1
 """A call this short didn't wait for the device."""
 EXACT = {
     "written", "read_bytes", "files_mapped", "files_compressed", "extents_mean", "extents_median", "extents_max",
-    "extent_size_median", "usable", "overhead", "used", "inodes", "non_contiguous", "over_2_s", "over_10_s",
+    "extent_size_median", "usable", "overhead", "used", "inodes", "non_contiguous", "over_2_s", "over_10_s", "lists_read",
     "device_flushes", "latency_count", "fsync_count",
 }  # fmt: skip
 LATENCY = re.compile(
@@ -115,11 +115,15 @@ def compared(again: Recomputed, size_bytes: int, place: Path, *, tells_all: bool
             found |= figures
             if step["kind"] in ("check", "check-empty"):
                 found |= of_check(step, again.run.folder)
+            if step["kind"] == "extent-lists" and step["commands"]:
+                found |= of_lists(step, again.run.folder)
             if step["kind"] == "workload" and next_is_drain(cell, step):
                 continue
             for user in [name for name in told if name.endswith("_user")]:
                 command = user.removesuffix("_user")
                 told[f"{command} CPU"] = told.pop(user) + told.pop(f"{command}_system")
+            if "user" in told:
+                told["load CPU"] = told.pop("user") + told.pop("system")
             span_s = told["last_done"] + told.get("drain", 0.0) if "last_done" in told else step["elapsed_s"]
             for name, value in told.items():
                 says = verdict(name, value, found.get(name), load, span_s)
@@ -133,6 +137,15 @@ def compared(again: Recomputed, size_bytes: int, place: Path, *, tells_all: bool
 
 def next_is_drain(cell: Json, step: Json) -> bool:
     return any(s["number"] == step["number"] + 1 and s["kind"] == "drain" for s in cell["steps"])
+
+
+def of_lists(step: Json, folder: Path) -> dict[str, Figure]:
+    """Return the share of extent trees with interior nodes (debugfs: lines below the head), or of format 3 (xfs_db)."""
+    said = (folder / step["commands"][0]["output"]).read_text(errors="replace")
+    formats = re.findall(r"core\.format = (\d)", said)
+    files = said.count("Level Entries") + len(formats)
+    outside = len(re.findall(r"Level Entries[^\n]*\n *\d+/", said)) + formats.count("3")
+    return {"lists_read": Figure(100 * outside / files)} if files else {}
 
 
 def of_check(step: Json, folder: Path) -> dict[str, Figure]:

@@ -347,9 +347,16 @@ class Recomputed:
             synced = self.programs.engine_calls(["syncfs"], begin, end)[0]
             end_ns = self.programs.engine_calls(SYNCS, synced.end_ns, end)[0].end_ns
             figures["drain"] = Figure((end_ns - synced.begin_ns) / 1e9)
+            figures["real_drained"] = Figure((end_ns - load.start_ns) / 1e9)
             if written:
                 figures["durable"] = Figure(written / ((end_ns - load.start_ns) / 1e9))
-        figures |= {"first_done": load.done(min), "last_done": last, "write_time": last, "read_time": last}
+        figures |= {
+            "first_done": load.done(min),
+            "last_done": last,
+            "real": last,
+            "write_time": last,
+            "read_time": last,
+        }
         figures |= {
             "written": Figure(written),
             "write": last.rate(written),
@@ -383,11 +390,14 @@ class Recomputed:
         around_s = self.cpu.sum(set(load.tree) - set(load.workers), *span)
         others_s = self.cpu.sum(self.cpu.of, *span) - sum(by.values()) - around_s
         by["cpu_by_kernel"] += interrupts_s
+        load_s = by["cpu_by_generator"]
         by["cpu"] = busy_s = max(busy_s, sum(by.values()))
+        available_s = max(available_s, busy_s)
         figures = {name: Figure(100 * used_s / available_s) for name, used_s in by.items()}
         # The scheduler charges an interrupt to whom it hits.
         others = (others_s - interrupts_s, others_s)
         figures["cpu_by_others"] = Figure(*(100 * used_s / available_s for used_s in others))
+        figures["load CPU"] = Figure(load_s)
         since_start_s = (end_ns - load.start_ns) / 1e9
         figures["cpu_generator"] = Figure(100 * self.cpu.sum(load.workers, load.start_ns, end_ns) / since_start_s)
         if moved:

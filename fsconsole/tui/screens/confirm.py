@@ -224,7 +224,7 @@ class ResumeScreen(ConfirmScreen):
 
 
 async def resume(screen: ConsoleScreen, folder: RunFolder, targets: Iterable[str]) -> bool:
-    """Resume a run, once that is meant; where its devices must be agreed to anew, that is asked too.
+    """Resume a run, once that is meant; where its devices need new consent, that is asked too.
 
     Returns whether it goes on, which is said on the screen, as is what went wrong. Nothing is asked over what is asked by now: an
     answer that was meant for another question would wipe.

@@ -66,7 +66,7 @@ class PlanScreen(ConsoleScreen):
     CSS_PATH = "plan.tcss"
     HELP: ClassVar[str] = """
 What is compared: filesystems, each with options; the loads they get; arrays made of all ticked devices
-together, in each cell anew; settings of disks and kernel.
+together, again in each cell; settings of disks and kernel.
 [ ] is off: the tools decide. [x] is given. [*] is compared: all its values are multiplied out.
 [-] is not available here; the lines below the list say why, in the kernel's words.
 Space goes from one to the next; enter opens the values, which may be typed where any number goes.

@@ -232,7 +232,7 @@ class RunScreen(ConsoleScreen):
                 self.say("")
                 self.faulty = False
             before, self.snapshot = self.snapshot, taken
-            # The footer paints itself anew, and has the screen laid out, whatever comes of it.
+            # The footer repaints itself, and has the screen laid out, whatever comes of it.
             offered = tuple(self.check_action(action, ()) for action in OFFERED_AT_TIMES)
             if offered != self._offered:
                 self._offered = offered
@@ -279,7 +279,7 @@ class RunScreen(ConsoleScreen):
 
     def _put(self, selector: str, text: str) -> None:
         before, width = str(self.query_one(selector, Static).content), self.size.width
-        # To lay the screen out anew takes as long as to paint it, and is of use only where a text needs more lines.
+        # A new layout of the screen takes as long as to paint it, and is of use only where a text needs more lines.
         is_one_line = 0 < cells_of(before) <= width and 0 < cells_of(text) <= width
         self.put(selector, plain(text), layout=not is_one_line)
 

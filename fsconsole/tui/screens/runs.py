@@ -34,7 +34,7 @@ from fsconsole.tui.widgets.rows import Texts
 
 _REFRESH_S = 5.0
 _AT_ONCE = 8
-"""Runs that are read before the list is shown anew."""
+"""Runs that are read before the list is redrawn."""
 _SHOW_EVERY_S = 0.3
 
 

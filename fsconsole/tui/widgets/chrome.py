@@ -42,7 +42,7 @@ class Keys(Footer):
         self._shown: tuple[object, ...] = ()
 
     async def recompose(self) -> None:
-        """Make the keys anew, where they are others than before, or the width is."""
+        """Rebuild the keys where they, or the width, have changed."""
         if not self.is_attached:  # Its screen has gone meanwhile.
             return
         active = [key for key in self.screen.active_bindings.values() if key.binding.show]

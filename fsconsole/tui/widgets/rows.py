@@ -48,7 +48,7 @@ class Rows:
         raise NotImplementedError
 
     def key(self, item: int) -> str:
-        """Return what tells an item from the others, also when they are shown anew."""
+        """Return the key of an item, which stays the same when items are redrawn."""
         return str(item)
 
     def find(self, key: str) -> int | None:
