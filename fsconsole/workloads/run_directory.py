@@ -41,7 +41,7 @@ class RunDirectory:
 
     @property
     def path(self) -> str:
-        """Directory that it was made in."""
+        """Its path when it was made."""
         return f"{self.parent_path.rstrip('/')}/{self.name}"
 
     @property
