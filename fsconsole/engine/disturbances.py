@@ -55,7 +55,7 @@ def cpu_figures(work: CellWork, window: LoadWindow, end: ClockAndCpu) -> tuple[M
         Metric.OBSERVER: observer_s,
         Metric.CPU_BY_OTHERS: others_s,
     }
-    shares = {metric: 100 * used_s / available_s for metric, used_s in parts.items()}
+    shares = {metric: 100 * (used_s / available_s) for metric, used_s in parts.items()}
     warnings_load.about_observer(work, shares[Metric.OBSERVER])
     _about_others(work, window.handle.workload.name, shares[Metric.CPU_BY_OTHERS], use.biggest, available_s)
     figures = protocol.cpu_measurements(busy_s, available_s, window.result.moved_bytes)

@@ -254,7 +254,8 @@ def cpu_measurements(busy_s: float, available_s: float, moved_bytes: int) -> tup
     """
     figures = []
     if available_s > 0:
-        figures.append(Measurement(Metric.CPU, 100 * busy_s / available_s))
+        # x / x is 1; 100 * x / x may be above 100.
+        figures.append(Measurement(Metric.CPU, 100 * (busy_s / available_s)))
     if moved_bytes > 0:
         figures.append(Measurement(Metric.CPU_PER_GIB, busy_s / (moved_bytes / GIB)))
     return tuple(figures)
