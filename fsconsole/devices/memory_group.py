@@ -22,7 +22,7 @@ GROUP_FILE = re.compile(
     r"/sys/fs/cgroup/(?:memory/fsconsole-[A-Za-z0-9!._-]+/memory\.limit_in_bytes"
     r"|(?:unified/)?fsconsole-[A-Za-z0-9!._-]+/memory\.max)"
 )
-"""A group that only fsconsole makes: at the top, where its name is nobody else's."""
+"""A group at the top of the hierarchy, with a name that only fsconsole uses."""
 _EMPTY_WAIT_S = 3.0
 _POLL_S = 0.02
 

@@ -125,7 +125,7 @@ class HangDetector:
         self.watched = watched
 
     def _asleep(self, sleepers: Sleepers) -> tuple[Waiting, ...]:
-        """Return who sleeps; nobody while a program makes the load: it may sleep for as long as it likes."""
+        """Return the sleeping processes; none while a program makes the load, since it may sleep for any time."""
         cell, step = self.cell, self.step
         if cell is not None and step is not None and step.kind is StepKind.WORKLOAD and step.number < len(cell.steps):
             number = cell.steps[step.number].workload
@@ -144,7 +144,7 @@ class HangDetector:
         if watched is None or timer is None:
             return False
         if self.step is not None and self.step.kind is StepKind.WARM:
-            # It waits for the disk of its sources, which is none of the run's devices.
+            # It waits for the disk of its sources, not for a device of the run.
             timer.reset()
             return False
         still_s = timer.still_s((self.cell, self.step), time.monotonic())

@@ -430,7 +430,7 @@ def look_again(folder: RunFolder, executor: Executor) -> Renewal:
     state = read_state(folder)
     if state.request.is_on_directories:
         _, unsealed = check_seals(folder)
-        # It may name any command, and no consent is asked. Without root nobody can seal, and a run can do no more than its user.
+        # It may name any command, and no consent is asked. Without root there is no seal, and a run can do no more than its user.
         if unsealed and os.geteuid() == 0:
             raise JournalUnusable(folder.journal, f"{unsealed}: its loads are not run, start a new run")
         require_same_directories(state.request)

@@ -291,7 +291,7 @@ class ExportFailed(FsconsoleError, exit_code=ExitCode.EXPORT_FAILED):
 class LayoutMissing(FsconsoleError):
     run: str
     of: str
-    """Which cells were asked for, in words; empty for all."""
+    """Cells that were asked for, in words; empty for all."""
     sentence = "Run {run} has no layout map{of}."
     advice = "Maps are kept by runs of this version on, once extents were counted, of filesystems with FIEMAP."
 

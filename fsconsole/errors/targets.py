@@ -43,7 +43,7 @@ class PlanChanged(FsconsoleError):
 
 
 class ProfileRefused(FsconsoleError, exit_code=ExitCode.PLAN_BAD_VALUE):
-    """A line of an FFSB profile that can't be read, or can't be carried out as FFSB would; line 0: the whole file."""
+    """A line of an FFSB profile that can't be read, or can't be run as FFSB would; line 0: the whole file."""
 
     path: str
     line: int

@@ -31,7 +31,7 @@ class FileLayout:
     is_unwritten: bool = False
     """Delayed allocation: part of the file has no blocks yet, so its extents can't be counted."""
     offsets: tuple[int, ...] = ()
-    """Where in the file each run begins."""
+    """Offset of each run in the file."""
 
 
 def layout_of(extents: Iterable[RawExtent]) -> FileLayout:

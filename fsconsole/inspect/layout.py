@@ -128,7 +128,7 @@ class LayoutRecorder:
 
 
 class _Region:
-    """What is known of one region; files from OWNERS on are one owner, so that its memory is bounded."""
+    """Owners of one region; files from OWNERS on are one owner, so that its memory is bounded."""
 
     __slots__ = ("extents", "files", "last", "owned")
 

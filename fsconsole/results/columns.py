@@ -58,7 +58,7 @@ _COUNTED = frozenset({
 })  # fmt: skip
 """Loads whose figure is operations; those of other loads are no more than their calls."""
 _MIXED = frozenset({WorkloadKind.FIO})
-"""Loads of which nobody knows beforehand whether bytes or calls are their figure: both are shown."""
+"""Loads whose figure may be bytes or calls: both are shown."""
 _SHOWN_OF_BONNIE = tuple(
     BONNIE_RATES[test]
     for test in (
@@ -68,7 +68,7 @@ _SHOWN_OF_BONNIE = tuple(
 )  # fmt: skip
 """bonnie++'s rates without those of single bytes, which show the CPU, and of stats."""
 _TIMED = frozenset({WorkloadKind.COMMAND})
-"""Loads whose figures are times: nobody knows how much they move."""
+"""Loads whose figures are times, since the bytes that they move are unknown."""
 _COPY_TIMES = (Metric.DURABLE, Metric.REAL, Metric.USER, Metric.SYSTEM)
 _REMOVAL_TIMES = (Metric.DELETE, Metric.DELETE_USER, Metric.DELETE_SYSTEM)
 """Of a plan that copies: the times of its rm, as Peiffer 2005 has them."""

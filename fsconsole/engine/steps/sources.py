@@ -29,7 +29,7 @@ _SHOWN_DIRECTORIES = 3
 _COLD_HINT = (
     "Use fewer sources (at_most), or a machine with more memory: the figures include reads of the sources' disk."
 )
-_CHANGED_HINT = "Compare cells with the same manifest only: use sources that nobody writes while the run goes on."
+_CHANGED_HINT = "Compare cells with the same manifest only: use sources that do not change during the run."
 
 
 def hidden_from_loads(work: CellWork) -> tuple[str, ...]:
