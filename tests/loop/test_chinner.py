@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 
 from fsconsole.devices import scratch
 from fsconsole.journal.past import read_state
@@ -53,5 +54,29 @@ def test_the_study_of_2012_runs_to_its_end_with_its_figures_beside_the_published
         shown = succeed("results", folder.name, "--runs", str(tmp_path / "runs"), "--with", "chinner-2012")
         assert "BdiWriteback" in shown
         assert "b_io" in shown
+    finally:
+        scratch.remove(made)
+
+
+def test_the_memory_of_the_study_of_2012_is_an_axis_of_its_grid(tmp_path: pathlib.Path) -> None:
+    made = scratch.create(320 * MIB, str(tmp_path / "scratch"))
+    text = (configs_folder() / "chinner-2012-memory.toml").read_text()
+    # Limits of the whole machine would have other tests' runs refused meanwhile.
+    changes = {'dirty_bytes = ["764400KiB", "8GiB"]': "", 'dirty_background_bytes = "382200KiB"': ""}
+    changes |= {"repeats = 3": "repeats = 1", "threads = 48": "threads = 4", '"1GiB"': '"4MiB"'}
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    try:
+        done = fsconsole("run", written(tmp_path, text), "--device", made.device, "--runs", str(tmp_path / "runs"))
+        assert done.returncode == 0, done.stderr
+        (folder,) = list_runs(str(tmp_path / "runs"))
+        assert_nothing_left(made.device, folder)
+        state = read_state(folder)
+        assert [cell.status for cell in state.cells] == [CellStatus.DONE] * 4
+        shown = succeed("results", folder.name, "--runs", str(tmp_path / "runs"))
+        assert set(re.findall(r"(?m)^(ext4|xfs) +(\w+)", shown)) == {
+            (label, memory) for label in ("ext4", "xfs") for memory in ("4GiB", "64GiB")
+        }
     finally:
         scratch.remove(made)

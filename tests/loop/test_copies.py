@@ -138,9 +138,20 @@ def test_copies_are_counted_and_rated_by_their_manifest_and_the_plans_of_command
     assert not {StepKind.EXTENTS, StepKind.CHECK, StepKind.REMOUNT} & {step.kind for step in cell.steps}
 
 
-def test_the_plan_of_peiffer_comes_to_its_end(device: str, sources: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    plan = find_config("peiffer-2005-cp-rm").read_text().replace("repeats = 100", "repeats = 1")
-    plan = plan.replace('sources = ["/usr"] ', f'sources = ["{sources}"] ')
+@pytest.mark.parametrize(
+    ("name", "published"),
+    [
+        ("peiffer-2005-cp-rm", '"/usr"'),
+        ("peiffer-2005-eight-directories", '"/usr", "/home", "/boot", "/lib", "/bin", "/etc", "/sbin", "/var"'),
+    ],
+)
+def test_a_plan_of_peiffer_comes_to_its_end(
+    device: str, sources: pathlib.Path, tmp_path: pathlib.Path, name: str, published: str
+) -> None:
+    plan = find_config(name).read_text().replace("repeats = 100", "repeats = 1")
+    assert f"sources = [{published}]" in plan
+    # The second, which is not there, is left out.
+    plan = plan.replace(f"sources = [{published}]", f'sources = ["{sources}", "{sources}-missing"]')
     cells = done(plan, device, tmp_path)
     assert [cell.status for cell in cells] == [CellStatus.DONE] * 3
     assert len({manifests(cell)[0] for cell in cells}) == 1
