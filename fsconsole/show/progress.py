@@ -16,10 +16,13 @@ from fsconsole.text import cells_of, pad_right, printable, shorten_middle, wrap
 from fsconsole.units import format_bytes, format_elapsed, format_guess, format_seconds, significant
 
 _TO_COME = frozenset({CellStatus.PENDING, CellStatus.UNKNOWN, CellStatus.STOPPED})
+_LATE_SHARE = 0.1
+_LEAST_LEFT_S = 1.0
+"""Of a running cell."""
 
 
 def remaining_s(state: RunState, now_ns: int, *, per_cell_s: float | None = None) -> float:
-    """Return the estimated seconds left, never negative; now_ns is CLOCK_MONOTONIC.
+    """Return the estimated seconds left, never 0 while a cell runs; now_ns is CLOCK_MONOTONIC.
 
     By the mean of the finished cells, else by the plan's estimate. Frequent callers cache mean_cell_s() and give it.
     """
@@ -28,7 +31,9 @@ def remaining_s(state: RunState, now_ns: int, *, per_cell_s: float | None = None
     to_come = sum(cell.status in _TO_COME for cell in state.cells)
     left_s = per_cell_s * to_come
     if state.current_cell is not None:
-        left_s += max(0.0, per_cell_s - cell_elapsed_s(state.cells[state.current_cell], now_ns))
+        elapsed_s = cell_elapsed_s(state.cells[state.current_cell], now_ns)
+        # A cell that is late has no estimate any more: a tenth of what it took so far, so that its rest is never 0.
+        left_s += max(per_cell_s - elapsed_s, elapsed_s * _LATE_SHARE, _LEAST_LEFT_S)
     return left_s
 
 

@@ -37,7 +37,7 @@ def test_the_live_view_of_a_drain_is_this_one() -> None:
     assert _painted(build.with_sample(RUNNING, 14 * build.SECOND_NS)) == [
         "",
         "four filesystems (20261121-081000-k7qf)",
-        "cell 2 of 3, about 7 s left",
+        "cell 2 of 3, about 8 s left",
         "ext4 data=writeback,nodelalloc on /dev/loop7",
         "step    drain: application done, 312.0 MiB still dirty, 12.0 s",
         "load    812 MB/s",

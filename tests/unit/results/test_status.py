@@ -63,11 +63,13 @@ def test_cells_are_counted_by_how_they_ended_and_as_interrupted_where_no_engine_
     assert as_left(build.demo(), alive=False) == build.demo()
 
 
-def test_the_estimate_counts_until_a_cell_is_done_then_the_mean_and_never_less_than_nothing() -> None:
+def test_the_estimate_counts_until_a_cell_is_done_then_the_mean_and_never_nothing_while_one_runs() -> None:
     assert remaining_s(NEW, 0) == pytest.approx(80.0)
     seven_steps_of_a_second = 7.0
     assert remaining_s(RUNNING, 2 * build.SECOND_NS) == pytest.approx(2 * seven_steps_of_a_second - 2.0)
-    assert remaining_s(RUNNING, 500 * build.SECOND_NS) == pytest.approx(7.0)
+    # 500 s in, the running cell is late: a tenth of what it took is left of it, and never nothing.
+    assert remaining_s(RUNNING, 500 * build.SECOND_NS) == pytest.approx(50.0 + 7.0)
+    assert remaining_s(RUNNING, 7 * build.SECOND_NS) == pytest.approx(1.0 + 7.0)
     cells = [build.cell(0), build.cell(1, unavailable="no tool")]
     state = build.run(cells, [CellState(0), CellState(1, CellStatus.UNAVAILABLE)], status=RunStatus.NEW)
     assert remaining_s(state, 0) == pytest.approx(80.0)
