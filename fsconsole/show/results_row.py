@@ -21,6 +21,7 @@ from fsconsole.results.content import (
 )
 from fsconsole.results.grid import Grid
 from fsconsole.results.requirements import row_sentences
+from fsconsole.results.why import reached_words, why_words
 from fsconsole.show.lines import TextLine, text_lines
 from fsconsole.text import cells_of, pad_left, pad_right, printable, shorten_middle
 
@@ -36,7 +37,9 @@ def row_lines(row: BlockRow, block: Block, grid: Grid, width: int) -> tuple[Text
     lines = text_lines(row.title + clean, width, "strong")
     for said in (*(f"published as: {other}" for other in row.row.printed), *row.row.notes):
         lines += text_lines(said, width)
-    for said in (*row_verdict(row, block), *row_sentences(row.required)):
+    is_load = block.kind is BlockKind.LOAD
+    told = (reached_words(row), why_words(row, baseline_of(row, block))) if is_load else ()
+    for said in filter(None, (*row_verdict(row, block), *told, *row_sentences(row.required))):
         lines += text_lines(said, width)
     lines += map(TextLine, dot_lines(row, block, width))
     is_life = block.kind is BlockKind.LIFE

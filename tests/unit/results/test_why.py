@@ -1,0 +1,29 @@
+"""What is said of one row: what reached the disk, and why it differs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fsconsole.journal.past import read_state
+from fsconsole.model.verdicts import Verdict
+from fsconsole.results.blocks import Block, blocks_of
+from fsconsole.results.grid import build_grid
+from fsconsole.results.why import reached_words, why_words
+from fsconsole.show.results_row import baseline_of
+from tests.tui.recorded import imported
+
+
+def test_a_decided_row_says_what_reached_the_disk_and_only_counters_beyond_both_spreads(tmp_path: Path) -> None:
+    state = read_state(imported("demo", tmp_path))
+    loads = blocks_of(state, build_grid(state))[:3]
+    said = {(block.name, row.name): why_words(row, baseline_of(row, block)) for block in loads for row in block.rows}
+    assert "extents per file 159.20 against 9.87" in said["direct streams", "btrfs"]
+    for block in loads:
+        for row in block.rows:
+            if row.compared is None or row.compared.verdict is Verdict.UNDECIDED:
+                assert not said[block.name, row.name]
+    assert reached(loads[0], "xfs") == "xfs: 2984 MB/s reached the disk; the app saw 3083."
+
+
+def reached(block: Block, name: str) -> str:
+    return next(reached_words(row) for row in block.rows if row.name == name)
