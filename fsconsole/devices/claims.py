@@ -30,6 +30,7 @@ from fsconsole.system.processes import (
     OpenDescriptor,
     Target,
     holders_of,
+    is_at_work,
     numbers_in,
     own_pid_in_host_proc,
 )
@@ -38,7 +39,7 @@ from fsconsole.system.processes import (
 
 PASSING_BY_S = 0.5
 UDEV_PROBE_S = 10.0
-"""Seconds that udev's workers may have a device open: a slow disk, or a busy machine, makes a probe last."""
+"""Seconds that udev's workers, and whoever is at work, may have a device open: a slow disk or a busy machine makes a probe last."""
 _PAUSE_S = 0.05
 
 _UDEV_WORKERS = frozenset({"(udev-worker)", "(systemd-udevd)", "systemd-udevd", "udevd"})
@@ -82,8 +83,12 @@ def lasting_holders(
 
 
 def patience_s(holder: OpenDescriptor) -> float:
-    """Return how long a process may have a device open and still be passing by."""
-    return UDEV_PROBE_S if holder.command in _UDEV_WORKERS else PASSING_BY_S
+    """Return how long a process may have a device open and still be passing by.
+
+    On a busy machine a look at a device (blkid, another console) waits for a CPU or the disk: it is at work all the time.
+    """
+    may_last = holder.command in _UDEV_WORKERS or is_at_work(holder.pid)
+    return UDEV_PROBE_S if may_last else PASSING_BY_S
 
 
 TOOLS_WITH_O_EXCL = frozenset({

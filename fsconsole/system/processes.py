@@ -24,6 +24,7 @@ Target = int | tuple[int, int]
 """A block device by its st_rdev, or a file by st_dev and st_ino."""
 _TargetOf = Callable[[os.stat_result], Target]
 """Returns the target of a descriptor; 0 for none."""
+_AT_WORK = frozenset({"R", "D"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +140,14 @@ def numbers_in(directory: str) -> tuple[int, ...]:
 def is_running(name: str) -> bool:
     """Return whether a process or kernel thread of that name runs, by the visible /proc."""
     return any(read_text_or(f"/proc/{pid}/comm", "") == name for pid in numbers_in("/proc"))
+
+
+def is_at_work(pid: int) -> bool:
+    """Return whether a thread of a process runs, wants a CPU (state R), or waits for a disk (state D); no once it has ended."""
+    with suppress(*_GONE):
+        directory = f"/proc/{pid}/task"
+        return any(read_stat(f"{directory}/{task}").state in _AT_WORK for task in numbers_in(directory))
+    return False
 
 
 def visible_pid(pidfd: int) -> int:

@@ -19,6 +19,7 @@ from fsconsole.system.processes import OpenDescriptor
 UDEV = OpenDescriptor(10, "(udev-worker)", "/dev/sdb", 2064)
 OTHER_UDEV = OpenDescriptor(11, "systemd-udevd", "/dev/sdb", 2064)
 CAT = OpenDescriptor(20, "cat", "/dev/sdb", 2064)
+READER = OpenDescriptor(21, "blkid", "/dev/sdb", 2064)
 
 
 class Clock:
@@ -41,6 +42,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
     monkeypatch.setattr(claims, "time", made)
     monkeypatch.setattr(locks, "_PAUSES_S", ())
+    monkeypatch.setattr(claims, "is_at_work", lambda pid: pid == READER.pid)
     return made
 
 
@@ -57,7 +59,7 @@ def test_nobody_is_not_waited_for(clock: Clock) -> None:
 
 
 def test_a_process_counts_once_it_has_stayed_as_long_as_its_kind_may(clock: Clock) -> None:
-    for holder, passes_by_s in ((CAT, PASSING_BY_S), (UDEV, UDEV_PROBE_S)):
+    for holder, passes_by_s in ((CAT, PASSING_BY_S), (UDEV, UDEV_PROBE_S), (READER, UDEV_PROBE_S)):
         clock.now_s = 0
         assert lasting_holders(seen_until(clock, (holder, passes_by_s * 0.8))) == ()
         clock.now_s = 0

@@ -13,7 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.system.processes import ProcessStat, Sleepers, holders_of, own_pid_in_host_proc, parse_stat
+from fsconsole.system.processes import (
+    ProcessStat,
+    Sleepers,
+    holders_of,
+    is_at_work,
+    own_pid_in_host_proc,
+    parse_stat,
+    read_stat,
+)
 from tests.conftest import wait_until
 
 
@@ -101,3 +109,18 @@ def test_who_waits_for_another_of_them_is_named_after_it(start: Start, tmp_path:
     wait_until(lambda: sleepers.asleep() != (), "both sleep")
     assert [named.name for named in sleepers.asleep()] == ["sleep", "sh"]
     subprocess.run(["kill", str(child)], check=True)
+
+
+def test_who_counts_is_at_work_and_who_sleeps_or_has_ended_is_not() -> None:
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as counts:
+        try:
+            assert is_at_work(counts.pid)
+        finally:
+            counts.kill()
+    assert not is_at_work(counts.pid)
+    with subprocess.Popen(["sleep", "60"]) as sleeps:
+        try:
+            wait_until(lambda: read_stat(f"/proc/{sleeps.pid}").state == "S", "sleep sleeps")
+            assert not is_at_work(sleeps.pid)
+        finally:
+            sleeps.kill()
