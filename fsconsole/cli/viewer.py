@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime, timezone
@@ -32,6 +32,7 @@ from fsconsole.results.figures import cell_names, status_words
 from fsconsole.results.json import ascii_json
 from fsconsole.show.gauges import LEAD, gauge_lines, text_line
 from fsconsole.show.progress import finished_lines, place_words, plain_lines, step_words
+from fsconsole.show.race import current_workload, race_lines
 from fsconsole.text import printable, shorten_middle, wrap
 
 
@@ -192,9 +193,10 @@ def _ending(number: int) -> BaseException:
     return KeyboardInterrupt() if number == signal.SIGINT else Ended(number)
 
 
-def render(state: RunState, now_ns: int, width: int) -> RenderableType:
-    """Return the live view, at most 16 lines of at most width cells; now_ns is CLOCK_MONOTONIC."""
-    lines = [Text(shorten_middle(line, width), no_wrap=True) for line in _lines(state, now_ns, width)]
+def render(state: RunState, now_ns: int, width: int, ranking: Sequence[str] = ()) -> RenderableType:
+    """Return the live view, at most 16 lines and the ranking's, of at most width cells; now_ns is CLOCK_MONOTONIC."""
+    known = (*_lines(state, now_ns, width), *ranking)
+    lines = [Text(shorten_middle(line, width), no_wrap=True) for line in known]
     lines[0].stylize("bold")
     return Group(Text(), *lines)
 
@@ -224,6 +226,8 @@ class LiveView:
         self._live = live
         self._previous: RunState | None = None
         self._painted_s = 0.0
+        self._ranked: tuple[object, list[str]] = (None, [])
+        """Ranking, and what it was made of: a grid takes longer than a painting."""
 
     def show(self, state: RunState, _batch: Batch) -> None:
         """Print what is new and paint the live view."""
@@ -235,7 +239,15 @@ class LiveView:
         now_s = time.monotonic()
         if now_s - self._painted_s >= POLL_S:
             self._painted_s = now_s
-            self._live.update(render(state, time.monotonic_ns(), console.width), refresh=True)
+            ranking = self._ranking(state, console.width)
+            self._live.update(render(state, time.monotonic_ns(), console.width, ranking), refresh=True)
+
+    def _ranking(self, state: RunState, width: int) -> list[str]:
+        of = ([cell.status for cell in state.cells], state.current_cell, current_workload(state), width)
+        if self._ranked[0] != of:
+            is_going_on = state.status is not RunStatus.FINISHED
+            self._ranked = (of, race_lines(state, width) if is_going_on else [])
+        return self._ranked[1]
 
 
 def _lines(state: RunState, now_ns: int, width: int) -> list[str]:
