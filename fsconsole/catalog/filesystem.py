@@ -208,6 +208,14 @@ class Rule(Wire, frozen=True, eq=False, kw_only=True):
     why: str
 
 
+class Unsafe(Wire, frozen=True, eq=False):
+    """A word (as facts have it: "mount barrier=0") that risks data after a crash, and why, as a clause."""
+
+    why: str
+    when: str = ""
+    """Empty: the filesystem itself, whatever its words."""
+
+
 class CommandTemplates(Wire, frozen=True, eq=False):
     """argv with placeholders; {words} stands for any number of words, {options} for mount's list."""
 
@@ -269,6 +277,7 @@ class Filesystem(Wire, frozen=True, eq=False):
     tune_flags: tuple[Flag, ...] = msgspec.field(name="tune_flag", default=())
     options: tuple[Option, ...] = msgspec.field(name="option", default=())
     rules: tuple[Rule, ...] = msgspec.field(name="rule", default=())
+    unsafe: tuple[Unsafe, ...] = ()
 
     def option(self, name: str, scope: Scope) -> Option | None:
         """Return the option of that name, old or new, or None: the caller words the error with its own key."""

@@ -301,6 +301,16 @@ def choose(filesystem: Filesystem, mkfs: str, mount: str, tune: str, where: Wher
     )
 
 
+def unsafe_words(filesystem: Filesystem, variant: Variant) -> tuple[str, ...]:
+    """Return in clauses what the catalog calls unsafe of a variant, without the words that it has dropped since."""
+    texts = [" ".join(words) for words in (variant.mkfs_words, variant.tune_words)]
+    try:
+        facts = choose(filesystem, texts[0], ",".join(variant.mount_words), texts[1], _CATALOG).facts
+    except OptionRefused:
+        facts = frozenset()
+    return tuple(dict.fromkeys(one.why for one in filesystem.unsafe if not one.when or one.when in facts))
+
+
 def broken_rules(filesystem: Filesystem, chosen: Chosen) -> tuple[Rule, ...]:
     """Return the rules between options that these words break, in the catalog's order."""
     facts = chosen.facts

@@ -101,6 +101,7 @@ COMMANDS = (
     ("cleanup", "fsconsole.cli.run", "Clean up after killed runs."),
     ("runs", "fsconsole.cli.runs", "List runs, newest first; rename or delete one."),
     ("results", "fsconsole.cli.results", "Print the results of a finished or running run."),
+    ("advise", "fsconsole.cli.advise", "Say which rows can't be excluded as best, and why."),
     ("export", "fsconsole.cli.archive", "Pack a run into one file, also while it is running."),
     ("import", "fsconsole.cli.archive", "Add a run of another machine from such a file."),
     ("compare", "fsconsole.cli.compare", "Compare runs with each other and with published tables."),

@@ -157,6 +157,12 @@ class NothingToCompare(FsconsoleError, exit_code=ExitCode.USAGE):
     )
 
 
+class NothingToAdvise(FsconsoleError):
+    why: str
+    sentence = "No advice on this run: {why}."
+    advice = "`fsconsole results` shows its figures; `fsconsole advise --help` says what advice needs."
+
+
 class NoCurves(FsconsoleError, exit_code=ExitCode.USAGE):
     why: str
     sentence = "There is no curve to draw: {why}."

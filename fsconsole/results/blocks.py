@@ -143,7 +143,7 @@ def blocks_of(state: RunState, grid: Grid, choice: GridChoice = AS_PLANNED) -> t
     against = _against(plan, blocks, choice)
     by = _column_to_sort_by(blocks, choice)
     common = common_words([row.key for row in rows if not row.key.variant.is_raw])
-    gate = _gate(state, choice)
+    gate = gate_of(state, choice)
     required = requirements_of(state, grid).rows
     filled = []
     anywhere = {metric for row in rows for metric, _ in row.figures}
@@ -248,26 +248,27 @@ def _labels(row: GridRow, plan: Plan) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Gate:
+class Gate:
     """Why nothing is compared yet (empty where it is), and at which level."""
 
     why: str = ""
     alpha: float = ALPHA
 
 
-def _gate(state: RunState, choice: GridChoice) -> _Gate:
+def gate_of(state: RunState, choice: GridChoice = AS_PLANNED) -> Gate:
+    """Return why a run has no verdicts yet, or the level at which it has them."""
     plan = state.request.plan
     if plan.order is not Order.ROUNDS:
-        return _Gate(f'No verdicts: order = "{plan.order.value}" has no rounds; set order = "rounds" in the plan.')
+        return Gate(f'No verdicts: order = "{plan.order.value}" has no rounds; set order = "rounds" in the plan.')
     if plan.repeats < LEAST_ROUNDS:
-        return _Gate(f"No verdicts: they need at least {LEAST_ROUNDS} rounds. Set repeats = 5.")
+        return Gate(f"No verdicts: they need at least {LEAST_ROUNDS} rounds. Set repeats = 5.")
     if not choice.look and any(cell.status in OPEN_STATUSES for cell in state.cells):
         of_auto = f"round {LOOKS[0]}, {LOOKS[1]} or {LOOKS[2]}"
-        return _Gate(f"Verdicts follow after {of_auto if plan.is_auto else 'the last round'}.")
-    return _Gate(alpha=alpha_of(state, choice.look))
+        return Gate(f"Verdicts follow after {of_auto if plan.is_auto else 'the last round'}.")
+    return Gate(alpha=alpha_of(state, choice.look))
 
 
-def _compared(block: Block, plan: Plan, against: _Against, choice: GridChoice, gate: _Gate) -> Block:
+def _compared(block: Block, plan: Plan, against: _Against, choice: GridChoice, gate: Gate) -> Block:
     """Return a block with its baselines marked, and each other row compared with its own, if the gate is open.
 
     Raises TooManyPairs.
@@ -305,7 +306,7 @@ def _compared(block: Block, plan: Plan, against: _Against, choice: GridChoice, g
     return _with_verdicts(replace(block, notes=notes), bases, choice, gate)
 
 
-def _interval_notes(family: int, against: _Against, choice: GridChoice, gate: _Gate) -> Iterator[str]:
+def _interval_notes(family: int, against: _Against, choice: GridChoice, gate: Gate) -> Iterator[str]:
     """Yield for what the intervals of a block hold, where that isn't its planned rows at 95 %."""
     if choice.all_pairs:
         yield f"Intervals hold for all {family} pairs together."
@@ -316,7 +317,7 @@ def _interval_notes(family: int, against: _Against, choice: GridChoice, gate: _G
         yield f'Of repeats = "auto": the intervals are at {level}, so that all looks together err in 5 %.'
 
 
-def _with_verdicts(block: Block, bases: Mapping[int, int], choice: GridChoice, gate: _Gate) -> Block:
+def _with_verdicts(block: Block, bases: Mapping[int, int], choice: GridChoice, gate: Gate) -> Block:
     """Return a block with its rows compared; bases are places of rows with that of their baseline."""
     rows = block.rows
     readings = [_readings(row.row, block.metric, choice.look) for row in rows]

@@ -1,0 +1,61 @@
+"""`fsconsole advise`: the rows that can't be excluded as best, and why."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fsconsole.cli.app import AsJson, RunsDir
+from fsconsole.journal.folder import LATEST
+from fsconsole.model import DEFAULT_RUNS_DIR
+
+if TYPE_CHECKING:
+    from fsconsole.model.plan import Variant
+
+EPILOG = (
+    "Example: `fsconsole advise latest --weights durable=3,check=2`. Advice needs a finished run in rounds, at least 3, with two "
+    "rows that have all weighed columns."
+)
+"""Below the help of the command."""
+
+
+def advise(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Name of a run, or a prefix of it.")] = LATEST,
+    *,
+    weights: Annotated[
+        str,
+        typer.Option(
+            metavar="A=3,B=1",
+            help="Columns with their weights. Default: the column of the verdicts 3; check, durable delete 1.",
+        ),
+    ] = "",
+    as_json: AsJson = False,
+    runs_dir: RunsDir = DEFAULT_RUNS_DIR,
+) -> None:
+    """Say which rows of a run can't be excluded as its best, and what speaks against each."""
+    from fsconsole.cli.results import terminal_width
+    from fsconsole.client.runs import look
+    from fsconsole.journal.store import open_run
+    from fsconsole.results import advice
+    from fsconsole.results.advice_text import advice_json, advice_text
+    from fsconsole.results.grid import build_grid
+
+    chosen = advice.parse_weights(weights) if weights else None
+    folder = open_run(runs_dir, run)
+    state = look(folder).state
+    grid = build_grid(state)
+    found = advice.advise(state, grid, _unsafe, chosen)
+    sys.stdout.write(
+        advice_json(state, grid, found) if as_json else advice_text(state, grid, found, width=terminal_width())
+    )
+
+
+def _unsafe(variant: Variant) -> tuple[str, ...]:
+    from fsconsole.catalog.loader import load_catalog
+    from fsconsole.catalog.words import unsafe_words
+
+    catalog = load_catalog()
+    known = variant.filesystem in catalog.names
+    return unsafe_words(catalog.get(variant.filesystem), variant) if known else ()

@@ -1,0 +1,407 @@
+"""Advice: which rows of a run can't be excluded as its best, by a weighted score, and why.
+
+A round's score is the weighted sum of a row's log ratios to its baseline, each column's sign such that more is better.
+Scores are compared round by round by the same verdicts as every column (model/verdicts.py). A baseline's figure is the
+same for both rows of a pair and cancels, so that a round in which the baseline failed is not lost.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+from fsconsole.errors import Misused
+from fsconsole.errors.runs import NothingToAdvise
+from fsconsole.model.metrics import Metric, Unit, column_named
+from fsconsole.model.plan import Plan, Setting, Variant
+from fsconsole.model.resolution import Reading
+from fsconsole.model.state import RunState
+from fsconsole.model.verdicts import LEAST_ROUNDS, Compared, Verdict, compared, figure_of, has_ratio, is_rate
+from fsconsole.results.blocks import gate_of
+from fsconsole.results.columns import OF_LIFE, belongs, primary_of
+from fsconsole.results.figures import row_names
+from fsconsole.results.grid import Grid, GridRow
+from fsconsole.results.requirements import Answer, requirements_of
+
+PRIMARY_WEIGHT = 3.0
+OTHER_WEIGHT = 1.0
+_SCORE = Metric.OPS_PER_S
+"""Scores are compared as a rate without a unit: more is better, by ratios."""
+_MOST_BETTER = 40
+"""Better rows that each row is held against: of thousands, the best ones exclude it."""
+_GOOD_UNITS = frozenset({Unit.BYTES_PER_S, Unit.PER_SECOND, Unit.SECONDS, Unit.MILLISECONDS})
+_GOOD_COUNTS = frozenset({
+    Metric.EXTENTS_MEAN, Metric.CHECK_RSS, Metric.WRITE_AMPLIFICATION, Metric.DEVICE_WRITTEN, Metric.DEVICE_FLUSHES,
+    Metric.CPU_EFFICIENCY,
+})  # fmt: skip
+"""Counts and amounts of which less is better, but for the last."""
+_COARSE = 0.01
+"""Share of a figure that its measurement doesn't resolve, from which it is short: a load of 0.1 s, a check of 25 ms."""
+
+
+Weights = Mapping[Metric, float]
+
+
+def parse_weights(text: str) -> Weights:
+    """Return the weights of a text such as "durable=3,check=2". Raises Misused, UnknownColumn."""
+    found: dict[Metric, float] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, _, number = part.rpartition("=")
+        try:
+            weight = float(number)
+        except ValueError:
+            weight = math.nan
+        if not name or not 0 <= weight <= 1e6:
+            raise _misused(f"--weights takes COLUMN=NUMBER with commas between, not '{part}'.")
+        metric = column_named(name)
+        is_weighed = metric.unit in _GOOD_UNITS or metric in _GOOD_COUNTS
+        if not is_weighed:
+            raise _misused(f"Column '{metric.column}' can't be weighed: more of it is neither better nor worse.")
+        found[metric] = weight
+    if not any(found.values()):
+        raise _misused("--weights needs a column with a weight above 0.")
+    return found
+
+
+def _misused(what: str) -> Misused:
+    return Misused(what=what, nearest="An example: --weights durable=3,check=2. ", command="fsconsole advise")
+
+
+def is_more_better(metric: Metric) -> bool:
+    """Return whether more of a weighed metric is better."""
+    return is_rate(metric) or metric is Metric.CPU_EFFICIENCY
+
+
+# Columns with their weights, of each load and of the filesystem's life.
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A column of one load, or of the filesystem's life, with its weight."""
+
+    metric: Metric
+    load: str
+    """Name of the load, with what tells it from others; empty of the life, and of a run's only load."""
+    place: object
+    """Key of its load."""
+    weight: float
+
+    @property
+    def words(self) -> str:
+        """Column and load: "durable (large files)"."""
+        return f"{self.metric.column} ({self.load})" if self.load else self.metric.column
+
+
+def default_weights(plan: Plan, rows: Sequence[GridRow]) -> Weights:
+    """Return the weights of a run: the column of verdicts 3; check, durable delete and other loads' columns 1.
+
+    Without a plan's primary every load has a column of its own: each is primary, and shares the 3 with the others.
+    """
+    loads = dict.fromkeys((row.key.workloads, row.key.workload or 0) for row in rows if row.key.workloads)
+    primaries = dict.fromkeys(primary_of(plan.primary, of[part], rows) for of, part in loads)
+    present = {metric for row in rows for metric, _ in row.figures}
+    deleted = Metric.DELETE_DURABLE if Metric.DELETE_DURABLE in present else Metric.DELETE
+    if plan.primary is not None and plan.primary in present:
+        found = {plan.primary: PRIMARY_WEIGHT} | {one: OTHER_WEIGHT for one in primaries if one is not plan.primary}
+    else:
+        found = dict.fromkeys(primaries, PRIMARY_WEIGHT / max(1, len(primaries)))
+    found |= {metric: OTHER_WEIGHT for metric in (Metric.CHECK, deleted) if metric in present and metric not in found}
+    return {metric: weight for metric, weight in found.items() if metric.unit in _GOOD_UNITS}
+
+
+def _terms(weights: Weights, rows: Sequence[GridRow]) -> list[Term]:
+    """Return the columns of all loads; a weight is shared by all that have the column, so that it is of the column."""
+    loads = dict.fromkeys((row.key.workloads, row.key.workload) for row in rows)
+    keys = [replace(rows[0].key, workloads=of, workload=part) for of, part in loads]
+    nobody = Variant("", "")
+    plain = [replace(key, variant=nobody, setting=Setting(), target="", array=None, members=()) for key in keys]
+    names = dict(zip(loads, row_names(plain), strict=True)) if len(loads) > 1 else {}
+    terms: list[Term] = []
+    for metric, weight in weights.items():
+        places = [place for place in loads if _has(metric, place, rows)]
+        if metric in OF_LIFE:
+            places = [place for place in places if not place[1]]
+        terms += [
+            Term(metric, "" if metric in OF_LIFE and len(places) < 2 else names.get(place, ""), place, weight / len(places))
+            for place in places
+        ]  # fmt: skip
+    return [term for term in terms if term.weight]
+
+
+def _has(metric: Metric, place: tuple[object, int | None], rows: Sequence[GridRow]) -> bool:
+    for row in rows:
+        if (row.key.workloads, row.key.workload) == place and row.figure(metric) is not None:
+            load = None if metric in OF_LIFE else row.key.workloads[row.key.workload or 0]
+            return belongs(metric, load, row.key.workloads)
+    return False
+
+
+# Candidates: a filesystem with its settings and array, under all loads of the run.
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One choice for the box, with the rows that measured it and its score in each round."""
+
+    title: str
+    rows: tuple[GridRow, ...]
+    readings: Mapping[Term, Mapping[int, Reading]]
+    scores: Mapping[int, Reading]
+    is_baseline: bool = False
+
+    @property
+    def variant(self) -> Variant:
+        """The filesystem."""
+        return self.rows[0].key.variant
+
+    @property
+    def mean(self) -> float:
+        """Mean score over its rounds; 1 is that of the baseline."""
+        return figure_of(self.scores.values(), _SCORE)
+
+
+@dataclass(frozen=True, slots=True)
+class Advised:
+    """A candidate with what was found out about it."""
+
+    candidate: Candidate
+    overall: Compared | None
+    """Its score against the baseline's; None of the baseline."""
+    parts: tuple[tuple[Term, Compared], ...]
+    """Each column against the baseline's; of the baseline, against the best other row."""
+    against: str
+    """Title of the row that the parts are compared with."""
+    unsafe: tuple[str, ...]
+    flaws: tuple[str, ...]
+    """What else speaks against it: failed cells, damage, missed limits, in clauses."""
+    behind: str = ""
+    """Title of the row that is decidedly better; empty where it can't be excluded as best."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """Rows that can't be excluded as best, the others, and those that can't be judged; each in order of scores."""
+
+    weights: Weights
+    baseline: str
+    rounds: int
+    alpha: float
+    best: tuple[Advised, ...]
+    others: tuple[Advised, ...]
+    unjudged: tuple[tuple[str, str], ...]
+    """Titles with the reason."""
+    turns: tuple[str, ...]
+    """At which weights the second would win, in clauses."""
+    deciding: tuple[tuple[str, float], ...]
+    """Columns in which the first is ahead of the second, with their share of its lead."""
+    notes: tuple[str, ...]
+
+
+def advise(
+    state: RunState,
+    grid: Grid,
+    unsafe_of: Callable[[Variant], tuple[str, ...]],
+    weights: Weights | None = None,
+) -> Advice:
+    """Return the advice of a finished run in rounds; unsafe_of says in clauses what the catalog calls unsafe.
+
+    Raises NothingToAdvise.
+    """
+    plan, gate = state.request.plan, gate_of(state)
+    rows = [row for row in grid.rows if not row.key.variant.is_raw and not row.key.variant.is_control]
+    rows.sort(key=lambda row: (min(row.indexes), row.key.workload or 0))
+    if gate.why:
+        raise NothingToAdvise(why=gate.why.removeprefix("No verdicts: ").rstrip("."))
+    weights = weights if weights is not None else default_weights(plan, rows)
+    found, unjudged, notes = _candidates(plan, rows, weights)
+    found.sort(key=lambda one: -one.mean)
+    base = next((one for one in found if one.is_baseline), found[-1])
+    family = max(1, len(found) - 1)
+
+    def judge(own: Mapping[int, Reading], other: Mapping[int, Reading], metric: Metric = _SCORE) -> Compared | None:
+        return compared(own, other, metric, family=family, same=plan.same, alpha=gate.alpha, with_more=False)
+
+    missed = _missed(state, grid)
+    advised = []
+    for one in found:
+        better = (other for other in found[:_MOST_BETTER] if other is not one and other.mean > one.mean)
+        ahead = (other for other in better if _is_better(judge(other.scores, one.scores)))
+        other = base if one is not base else next(each for each in found if each is not one)
+        parts = ((term, judge(one.readings[term], other.readings[term], term.metric)) for term in one.readings)
+        advised.append(
+            Advised(
+                candidate=one,
+                overall=judge(one.scores, base.scores) if one is not base else None,
+                parts=tuple((term, part) for term, part in parts if part is not None and part.low is not None),
+                against=other.title,
+                unsafe=(*unsafe_of(one.variant), *_of_array(one)),
+                flaws=tuple(_flaws(one, missed)),
+                behind=next((each.title for each in ahead), ""),
+            )
+        )
+    best, others = ([one for one in advised if bool(one.behind) is is_behind] for is_behind in (False, True))
+    # A row that misses what its plan requires is no choice, whatever its score.
+    failing = [one for one in best if any(row.id in missed for row in one.candidate.rows)]
+    best = [one for one in best if one not in failing]
+    first, second = found[0], found[1]
+    lead = {term: _lead(term, first, second) for term in first.readings}
+    return Advice(
+        weights=weights,
+        baseline=base.title,
+        rounds=max(len(one.scores) for one in found),
+        alpha=gate.alpha,
+        best=tuple(best),
+        others=(*failing, *others),
+        unjudged=tuple(unjudged),
+        turns=_turns(lead, weights),
+        deciding=_deciding(lead),
+        notes=(*notes, *_short_notes(lead, found)),
+    )  # fmt: skip
+
+
+def _is_better(pair: Compared | None) -> bool:
+    return pair is not None and pair.verdict is Verdict.FASTER
+
+
+def _candidates(
+    plan: Plan, rows: Sequence[GridRow], weights: Weights
+) -> tuple[list[Candidate], list[tuple[str, str]], list[str]]:
+    """Return the candidates with scores, those without and why, and notes. Raises NothingToAdvise."""
+    groups: dict[object, list[GridRow]] = {}
+    for row in rows:
+        key = row.key
+        groups.setdefault((key.target, key.array, key.members, key.setting, key.variant), []).append(row)
+    keys = [replace(of[0].key, workloads=(), workload=None) for of in groups.values()]
+    titles = row_names(keys)
+    terms = _terms(weights, rows) if rows else []
+    readings = [{term: _readings_of(term, of) for term in terms} for of in groups.values()]
+    notes = []
+    for term in list(terms):
+        own = [one for of in readings for one in of[term].values()]
+        if not own or not has_ratio(own, term.metric):
+            terms.remove(term)
+            notes.append(f"{term.words} is left out: its figures are too small for what their measurement resolves")
+    unjudged, judged = [], []
+    for title, of, known in zip(titles, groups.values(), readings, strict=True):
+        lacking = [term for term in terms if len(known[term]) < LEAST_ROUNDS]
+        if lacking:
+            why = "; ".join(of[0].notes) or f"no {lacking[0].words} of {LEAST_ROUNDS} rounds"
+            unjudged.append((title, why))
+        else:
+            judged.append((title, of, {term: known[term] for term in terms}))
+    if not terms or len(judged) < 2:
+        raise NothingToAdvise(why="fewer than two rows have all the columns that are weighed")
+    labels = [{plan.cells[index].variant.label for row in of for index in row.indexes} for _, of, _ in judged]
+    at = next((place for place, known in enumerate(labels) if plan.baseline in known), 0)
+    base = {term: figure_of(of.values(), term.metric) for term, of in judged[at][2].items()}
+    found = [
+        Candidate(title, tuple(of), known, _scores(known, base), place == at)
+        for place, (title, of, known) in enumerate(judged)
+    ]
+    return found, unjudged, notes
+
+
+def _readings_of(term: Term, rows: Sequence[GridRow]) -> Mapping[int, Reading]:
+    for row in rows:
+        if (row.key.workloads, row.key.workload) == term.place:
+            return row.readings(term.metric)
+    return {}
+
+
+def _scores(readings: Mapping[Term, Mapping[int, Reading]], base: Mapping[Term, float]) -> dict[int, Reading]:
+    """Return the score of each round that has all columns: a weighted geometric mean of ratios to base."""
+    whole = math.fsum(term.weight for term in readings)
+    rounds = set.intersection(*(set(of) for of in readings.values()))
+    found = {}
+    for number in sorted(rounds):
+        score = slack = 0.0
+        for term, of in readings.items():
+            share, one = term.weight / whole, of[number]
+            score += share * _log_ratio(term, one.value, base[term])
+            slack += share * math.log1p(one.resolution / one.value)
+        value = math.exp(score)
+        found[number] = Reading(value, value * math.expm1(slack))
+    return found
+
+
+def _log_ratio(term: Term, own: float, other: float) -> float:
+    ratio = math.log(own) - math.log(other)
+    return ratio if is_more_better(term.metric) else -ratio
+
+
+# What decides between the first and the second.
+
+
+def _lead(term: Term, first: Candidate, second: Candidate) -> float:
+    """Return the mean log ratio by which the first is better in a column."""
+    rounds = first.scores.keys() & second.scores.keys()
+    own, other = first.readings[term], second.readings[term]
+    logs = [_log_ratio(term, own[number].value, other[number].value) for number in rounds]
+    return math.fsum(logs) / len(logs) if logs else 0.0
+
+
+def _turns(lead: Mapping[Term, float], weights: Weights) -> tuple[str, ...]:
+    """Return at which weight of one column, all others as they are, the second's score is the first's."""
+    found = []
+    total = math.fsum(term.weight * ahead for term, ahead in lead.items())
+    for metric, weight in weights.items():
+        own = [term for term in lead if term.metric is metric]
+        per_weight = math.fsum(term.weight * lead[term] for term in own) / weight if weight and own else 0.0
+        if not per_weight:
+            continue
+        turn = weight - total / per_weight
+        if turn <= 0 or (per_weight > 0 and turn >= weight):
+            continue
+        found.append(f"{metric.column} {'below' if per_weight > 0 else 'above'} {turn:.2g} (now {weight:g})")
+    return tuple(found)
+
+
+def _deciding(lead: Mapping[Term, float]) -> tuple[tuple[str, float], ...]:
+    ahead = {term: term.weight * value for term, value in lead.items() if value > 0}
+    whole = math.fsum(ahead.values())
+    ordered = sorted(ahead, key=lambda term: -ahead[term])
+    return tuple((term.words, ahead[term] / whole) for term in ordered)
+
+
+def _short_notes(lead: Mapping[Term, float], found: Sequence[Candidate]) -> list[str]:
+    """Return a note where all columns that decide are of figures too short to trust."""
+    deciding = [term for term, value in lead.items() if value > 0]
+    coarse = [term for term in deciding if _is_coarse(term, found)]
+    if not coarse or len(coarse) < len(deciding):
+        return []
+    names = ", ".join(term.words for term in coarse)
+    return [f"Only short figures decide: {names}. Write more, or fill the filesystem, before you rely on this"]
+
+
+def _is_coarse(term: Term, found: Sequence[Candidate]) -> bool:
+    return median(one.resolution / one.value for of in found for one in of.readings[term].values()) >= _COARSE
+
+
+# What speaks against a row beside its figures.
+
+
+def _missed(state: RunState, grid: Grid) -> Mapping[str, tuple[str, ...]]:
+    """Return the limits that rows surely miss, by the row's id."""
+    judged = requirements_of(state, grid).rows
+    found = {
+        row: tuple(f"misses {one.requirement.words}: {one.words}" for one in of if one.answer is Answer.NO)
+        for row, of in judged.items()
+    }
+    return {row: of for row, of in found.items() if of}
+
+
+def _flaws(of: Candidate, missed: Mapping[str, tuple[str, ...]]) -> list[str]:
+    found = [clause for row in of.rows for clause in missed.get(row.id, ())]
+    checks = [row.verdict for row in of.rows if row.verdict not in ("", "clean")]
+    found += [f"a check found damage ({checks[0]})"] if checks else []
+    return list(dict.fromkeys([*found, *(note for row in of.rows for note in row.notes)]))
+
+
+_NO_REDUNDANCY = frozenset({"raid0", "linear"})
+
+
+def _of_array(of: Candidate) -> tuple[str, ...]:
+    array = of.rows[0].key.array
+    return ("no redundancy: one lost disk loses everything",) if array and array.level in _NO_REDUNDANCY else ()

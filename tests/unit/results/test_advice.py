@@ -1,0 +1,107 @@
+"""Advice: scores computed by hand, the weights at which the second wins, and unsafe rows that say so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from fsconsole.catalog.loader import load_catalog
+from fsconsole.catalog.words import unsafe_words
+from fsconsole.errors import Misused
+from fsconsole.errors.runs import NothingToAdvise
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import Variant
+from fsconsole.model.state import RunState
+from fsconsole.results.advice import advise, parse_weights
+from fsconsole.results.advice_text import advice_json, advice_text
+from fsconsole.results.grid import build_grid
+from tests.unit.results import build
+
+LONG = {Metric.WRITTEN: 1e13, Metric.LAST_DONE: 1e4}
+UNJOURNALED = Variant("ext4 ^has_journal", "ext4", mkfs_words=("-O", "^has_journal"))
+STEADY = (1.0, 1.01, 0.99)
+
+
+def run_of(factors: Mapping[Variant, Mapping[Metric, float]], noise: Sequence[float] = STEADY) -> RunState:
+    """Return a run of three rounds; factors multiply a durable throughput of 100 MB/s and a check of 10 s."""
+    cells, states = [], []
+    for variant, of in factors.items():
+        for repeat, shake in enumerate(noise, start=1):
+            index = len(cells)
+            cells.append(build.cell(index, variant, repeat=repeat))
+            own = shake if variant is not build.EXT4 else 1.0
+            durable, check = 1e8 * own * of.get(Metric.DURABLE, 1.0), 10.0 * of.get(Metric.CHECK, 1.0)
+            states.append(build.done(index, more={**LONG, Metric.DURABLE: durable, Metric.CHECK: check}))
+    return build.run(cells, states)
+
+
+def unsafe_of(variant: Variant) -> tuple[str, ...]:
+    return unsafe_words(load_catalog().get(variant.filesystem), variant)
+
+
+def test_the_score_is_the_weighted_geometric_mean_and_the_turning_weight_is_as_computed_by_hand() -> None:
+    # xfs: twice the throughput, twice the time of the check: at 3 to 1 it scores 2 ** ((3 - 1) / 4).
+    state = run_of({build.EXT4: {}, build.XFS: {Metric.DURABLE: 2.0, Metric.CHECK: 2.0}}, (1.0, 1.0, 1.0))
+    grid = build_grid(state)
+    found = advise(state, grid, unsafe_of, parse_weights("durable=3,check=1"))
+    (best,) = found.best
+    assert best.candidate.title == "xfs"
+    assert best.candidate.mean == pytest.approx(2**0.5)
+    assert found.turns == ("durable below 1 (now 3)", "check above 3 (now 1)")
+    assert found.deciding == (("durable", pytest.approx(1.0)),)
+    text = advice_text(state, grid, found)
+    assert "2.00 times the durable throughput" in " ".join(text.split())
+    assert "check takes 2.00 times the time" in " ".join(text.split())
+    assert max(map(len, text.splitlines())) <= 80
+    assert json.loads(advice_json(state, grid, found))["best"][0]["row"] == "xfs"
+    heavier = advise(state, grid, unsafe_of, parse_weights("durable=3,check=4"))
+    assert [one.candidate.title for one in heavier.best] == [build.EXT4.label]
+
+
+def test_what_is_not_decided_excludes_no_row() -> None:
+    state = run_of({build.EXT4: {}, build.XFS: {Metric.DURABLE: 1.1}}, (0.5, 1.9, 1.0))
+    found = advise(state, build_grid(state), unsafe_of, parse_weights("durable=1"))
+    assert len(found.best) == 2
+    assert not found.others
+
+
+def test_an_unsafe_row_never_stands_first_without_saying_so() -> None:
+    state = run_of({build.EXT4: {}, UNJOURNALED: {Metric.DURABLE: 3.0}})
+    grid = build_grid(state)
+    text = advice_text(state, grid, advise(state, grid, unsafe_of))
+    assert "1. ext4 ^has_journal (UNSAFE)" in text
+    assert "UNSAFE: no journal" in text
+
+
+def test_damage_found_by_a_check_stands_against_its_row() -> None:
+    state = run_of({build.EXT4: {}, build.XFS: {}})
+    states = [*state.cells[:-1], build.done(5, verdict="errors", more=LONG)]
+    state = build.run(state.request.plan.cells, states)
+    grid = build_grid(state)
+    assert "a check found damage (errors)" in advice_text(
+        state, grid, advise(state, grid, unsafe_of, parse_weights("durable=1"))
+    )
+
+
+def test_bad_weights_and_runs_that_decide_nothing_are_refused_in_words() -> None:
+    for text in ("durable", "durable=-1", "durable=nan", "cpu=1", "durable=0"):
+        with pytest.raises(Misused):
+            parse_weights(text)
+    with pytest.raises(NothingToAdvise):
+        advise(build.demo(), build_grid(build.demo()), unsafe_of)
+
+
+@pytest.mark.parametrize(
+    ("variant", "why"),
+    [
+        (Variant("", "ext2"), "no journal"),
+        (Variant("", "ext4", mount_words=("barrier=0",)), "no barriers"),
+        (Variant("", "ext4", mount_words=("data=writeback",)), "data=writeback"),
+        (Variant("", "xfs"), ""),
+    ],
+)
+def test_the_catalog_declares_what_is_unsafe(variant: Variant, why: str) -> None:
+    assert " ".join(unsafe_of(variant)).startswith(why)
+    assert bool(unsafe_of(variant)) is bool(why)
