@@ -94,6 +94,7 @@ COMMANDS = (
     ("scratch", "fsconsole.cli.devices", "Create, list and remove scratch devices, safe to wipe."),
     ("plan", "fsconsole.cli.plan", "Dry run: cells, commands, data loss, and the consent code."),
     ("run", "fsconsole.cli.run", "Run a plan. Wipes the given devices."),
+    ("quick", "fsconsole.cli.quick", "Compare filesystems without a plan file. Wipes the devices."),
     ("resume", "fsconsole.cli.run", "Resume a stopped or interrupted run."),
     ("demo", "fsconsole.cli.run", "Compare five variants on a scratch device. Touches no disk."),
     ("attach", "fsconsole.cli.run", "Follow a running run."),

@@ -132,7 +132,7 @@ def fitted(plan_file: PlanFile, budget_s: float, expand: Callable[[PlanFile], Pl
     whole = expand(plan_file)
     if not budget_s:
         return Fitted(plan_file, whole, tuple(_size_notes(plan_file, whole)))
-    factor = whole.scaling.least if plan_file.scale.kind is ScaleKind.FIT else plan_file.scale.factor
+    factor = whole.scaling.least if whole.scaling and plan_file.scale.kind is ScaleKind.FIT else plan_file.scale.factor
     for rounds, share in _CHOICES:
         chosen = _shortened(plan_file, rounds, share, factor)
         plan = expand(chosen)

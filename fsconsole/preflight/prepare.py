@@ -93,14 +93,16 @@ class Prepared:
         return tuple(agreed_target(report, self.consent) for report in self.reports)
 
 
-def prepare(plan_path: str, device_paths: Sequence[str], *, executor: Executor, runs_dir: str, run_id: str) -> Prepared:
-    """Return a plan for these devices; reads them, writes nothing. plan_path may name a shipped plan.
+def prepare(
+    plan: str | PlanFile, device_paths: Sequence[str], *, executor: Executor, runs_dir: str, run_id: str
+) -> Prepared:
+    """Return a plan for these devices; reads them, writes nothing. A path may name a shipped plan.
 
     A device that the gate refuses has its refusals in its report; nothing is raised for it. Raises NotRoot,
     DeviceMissing, NotABlockDevice, DeviceSilent, DeviceRefused where two devices overlap or arrays have no name, and what require_apart, read_plan and
     build_plan raise.
     """
-    plan_file = read_plan(resolve_plan(plan_path))
+    plan_file = plan if isinstance(plan, PlanFile) else read_plan(resolve_plan(plan))
     catalog = load_catalog()
     if os.geteuid() != 0:
         raise NotRoot("Looking at what is on a device")
@@ -115,12 +117,12 @@ def prepare(plan_path: str, device_paths: Sequence[str], *, executor: Executor, 
     reports = tuple(inspect_device(device.path, context) for device in devices)
     graph = take_snapshot().graph
     targets = tuple(target_spec(report.device, graph) for report in reports)
-    plan = _expanded(plan_file, targets, executor, run_id)
-    plan = replace(plan, notes=plan.notes + notes)
-    require_apart(plan, reports)
-    seen = seen_codes(plan, reports)
+    expanded = _expanded(plan_file, targets, executor, run_id)
+    expanded = replace(expanded, notes=expanded.notes + notes)
+    require_apart(expanded, reports)
+    seen = seen_codes(expanded, reports)
     is_refused = any(report.refusals for report in reports)
-    return Prepared(plan, reports, "" if is_refused else consent_code(reports), seen)
+    return Prepared(expanded, reports, "" if is_refused else consent_code(reports), seen)
 
 
 def require_apart(plan: Plan, reports: Sequence[GateReport]) -> None:
@@ -144,6 +146,11 @@ def expand_only(plan_path: str, *, run_id: str) -> Plan:
     plan_file, notes = with_sources(read_plan(resolve_plan(plan_path)))
     plan = _expanded(plan_file, (NO_DEVICE,), RealExecutor(), run_id)
     return replace(plan, notes=plan.notes + notes)
+
+
+def expand_on(plan_file: PlanFile, device_paths: Sequence[str], run_id: str) -> Plan:
+    """Return a plan for these devices without a look at what is on them."""
+    return _expanded(plan_file, tuple(map(target_spec, _distinct(device_paths))), RealExecutor(), run_id)
 
 
 def _expanded(plan_file: PlanFile, targets: tuple[TargetSpec, ...], executor: Executor, run_id: str) -> Plan:
