@@ -13,6 +13,7 @@ from fsconsole.cli.app import JsonLines, RunsDir
 from fsconsole.cli.complaint import command_line, need_root, require_targets
 from fsconsole.errors import Misused
 from fsconsole.model import DEFAULT_RUNS_DIR
+from fsconsole.text import printable
 
 if TYPE_CHECKING:
     from fsconsole.preflight.prepare import Prepared
@@ -45,7 +46,7 @@ def quick(
     from fsconsole.client.engine import create_request
     from fsconsole.client.runs import save
     from fsconsole.devices.gate import check_consent
-    from fsconsole.errors.targets import ConsentMissing
+    from fsconsole.errors.targets import ConsentMissing, ConsentStale
     from fsconsole.journal.store import make_run_id
     from fsconsole.plan.draft import plan_to_toml
     from fsconsole.plan.quick import fitted, quick_plan
@@ -61,8 +62,6 @@ def quick(
     with Interrupts() as interrupts:
         found = fitted(planned, parse_seconds(time) if time else 0, lambda one: expand_on(one, devices, run_id))
         prepared = prepare(found.plan_file, devices, executor=RealExecutor(), runs_dir=runs, run_id=run_id)
-        if save_as:
-            save(save_as, plan_to_toml(found.plan_file), overwrite=False)
         given = {"--load": load, "--threads": threads, "--size": size, "--for": time}
         again = command_line("quick", *row, *_options(given), devices=devices, runs=runs)
         if not as_json:
@@ -72,9 +71,11 @@ def quick(
             consent = prepared.consent
         try:
             check_consent(consent, prepared.reports)
-        except ConsentMissing as error:
+        except (ConsentMissing, ConsentStale) as error:
             error.command = again
             raise
+        if save_as:
+            save(save_as, plan_to_toml(found.plan_file), overwrite=False)
         request = create_request(run_id, prepared.plan, prepared.targets)
         folder = _create_run(runs, request, interrupts)
         start_and_show(folder, interrupts, detach=False, as_json=as_json)
@@ -113,10 +114,13 @@ def _agrees(prepared: Prepared) -> bool:
     """Ask for the names of the devices to be wiped; what was typed before the question does not count."""
     from fsconsole.cli.plan_show import target_answer
 
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    # Who agrees must have seen what is lost, which goes to stdout.
+    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         return False
-    names = " ".join(target_answer(report).to_type for report in prepared.reports if report.needs_consent)
+    names = " ".join(target_answer(report).to_type for report in prepared.reports if report.needs_consent).split()
+    if not names:
+        return False
     termios.tcflush(sys.stdin, termios.TCIFLUSH)
-    sys.stderr.write(f"Type {names} to wipe it and start: ")
+    sys.stderr.write(f"Type {printable(' '.join(names))} to wipe it and start: ")
     sys.stderr.flush()
-    return sys.stdin.readline().strip() == names
+    return sys.stdin.readline().split() == names

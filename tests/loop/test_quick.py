@@ -1,0 +1,52 @@
+"""`fsconsole quick` on real devices: its consent is that of `run`, and a small comparison comes to its end."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from fsconsole.errors import ExitCode
+from fsconsole.journal.past import read_state
+from fsconsole.journal.store import list_runs
+from fsconsole.model.state import CellStatus
+from tests.conftest import run
+from tests.loop.commands import fails
+from tests.loop.gate_cases import unchanged
+from tests.loop.runs import assert_nothing_left, fsconsole, succeed
+from tests.tui.on_a_pty import read_until, terminal
+
+WRONG = "00000-00000-00000"
+
+
+def test_nothing_is_wiped_without_consent_to_just_this_device(tmp_path: Path, blank: str) -> None:
+    run("mkfs.ext4", "-q", "-F", blank)
+    saved = tmp_path / "saved.toml"
+    words = ("quick", "-d", blank, "ext4", "--size", "4MiB", "--runs", str(tmp_path / "runs"), "--save", str(saved))
+    with unchanged(blank):
+        fails(ExitCode.CONSENT_MISSING, *words, names=("would be wiped",))
+        fails(ExitCode.CONSENT_STALE, *words, "--consent", WRONG, names=(blank,))
+        with terminal(os.environ, *words) as fd:
+            os.write(fd, f"{os.path.basename(blank)}\n".encode())
+            shown = read_until(fd, b"to wipe it and start")
+            assert b"ext4" in shown
+            os.write(fd, b"yes\n")
+            assert b"would be wiped" in read_until(fd, b"would be wiped")
+    assert not saved.exists()
+    assert not list_runs(str(tmp_path / "runs"))
+
+
+def test_a_comparison_comes_to_its_end_and_its_saved_plan_is_what_was_run(tmp_path: Path, device: str) -> None:
+    runs, saved = str(tmp_path / "runs"), str(tmp_path / "saved.toml")
+    done = fsconsole(
+        *("quick", "-d", device, "ext2", "ext4:noatime@-I 256", "--size", "4MiB", "--for", "1s"),
+        *("--runs", runs, "--save", saved, "--json"),
+    )
+    assert done.returncode == 0, done.stderr
+    (folder,) = list_runs(runs)
+    assert_nothing_left(device, folder)
+    state = read_state(folder)
+    assert {cell.status for cell in state.cells} == {CellStatus.DONE}
+    assert len(state.cells) == 2 * 3
+    shown = succeed("plan", saved, "-d", device, "--runs", runs)
+    assert "ext4" in shown
+    assert "noatime" in shown
