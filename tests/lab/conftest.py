@@ -41,6 +41,9 @@ else:
         reasons = {boot: why for boot in boots if (why := why_no_machine(BOOTS[boot].kernel))}
         config.stash[_LEFT_OUT] = frozenset(reasons)
         for item in items:
+            if boot_of(item.path):
+                # Its limit is the guest's, and the boot's; raised here it would end the whole session.
+                item.add_marker(pytest.mark.timeout(0))
             if boot_of(item.path) in reasons:
                 item.add_marker(pytest.mark.skip(reason=f"{_WHY}: {reasons[boot_of(item.path)]}"))
 

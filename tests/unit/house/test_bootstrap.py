@@ -6,9 +6,11 @@ small scripts, and a PATH that holds only what the test gives; no package manage
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -254,6 +256,34 @@ def test_all_checks_run_and_one_failure_is_the_exit_code(checkout):
     checkout.put(scripts / "mypy", "#!/bin/sh\n")
     checkout.put(scripts / "python", PYTHON + 'case "$*" in *pytest*) exit 5 ;; esac\n')
     assert checkout.run("test").returncode == 5
+
+
+@pytest.mark.parametrize(
+    ("first", "names", "alone", "code"),
+    [
+        (1, 1, 0, 0),  # passes alone
+        (1, 1, 1, 1),  # fails alone too
+        (1, 11, 0, 1),  # too many to be a disturbance
+        (2, 1, 0, 2),  # interrupted: no failure of a test
+        (0, 1, 1, 0),  # passes at once
+    ],
+)
+def test_up_to_ten_failed_tests_are_run_once_more_alone(checkout, first, names, alone, code):
+    checkout.run("demo")
+    scripts = checkout.root / ".venv/bin"
+    for name in ("ruff", "mypy", "lint-imports"):
+        checkout.put(scripts / name, "#!/bin/sh\n")
+    cache = checkout.root / ".pytest_cache/v/cache"
+    cache.mkdir(parents=True)
+    (cache / "lastfailed").write_text(json.dumps({f"tests/test_{number}.py::test": True for number in range(names)}))
+    passes = (
+        f'*--last-failed*) exit {alone} ;; *"-m pytest"*) exit {first} ;; *"-I -c"*) exec "{sys.executable}" "$@" ;;'
+    )
+    checkout.put(scripts / "python", PYTHON + f'case "$*" in {passes} esac\n')
+    done = checkout.run("test", cwd=checkout.root)
+    assert done.returncode == code
+    assert ("PASSED ONLY ALONE" in done.stderr) == (first == 1 and code == 0)
+    assert ("tests/test_0.py::test" in done.stderr) == (first == 1)
 
 
 def test_ci_runs_the_test_command_and_nothing_else():
