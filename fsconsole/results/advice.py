@@ -115,8 +115,8 @@ def _terms(weights: Weights, rows: Sequence[GridRow]) -> list[Term]:
     """Return the columns of all loads; a weight is shared by all that have the column, so that it is of the column."""
     loads = dict.fromkeys((row.key.workloads, row.key.workload) for row in rows)
     keys = [replace(rows[0].key, workloads=of, workload=part) for of, part in loads]
-    nobody = Variant("", "")
-    plain = [replace(key, variant=nobody, setting=Setting(), target="", array=None, members=()) for key in keys]
+    no_variant = Variant("", "")
+    plain = [replace(key, variant=no_variant, setting=Setting(), target="", array=None, members=()) for key in keys]
     names = dict(zip(loads, row_names(plain), strict=True)) if len(loads) > 1 else {}
     terms: list[Term] = []
     for metric, weight in weights.items():
@@ -175,7 +175,7 @@ class Advised:
     """Title of the row that the parts are compared with."""
     unsafe: tuple[str, ...]
     flaws: tuple[str, ...]
-    """What else speaks against it: failed cells, damage, missed limits, in clauses."""
+    """Failed cells, damage and missed limits, each in words without a full stop."""
     behind: str = ""
     """Title of the row that is decidedly better; empty where it can't be excluded as best."""
 
