@@ -1,6 +1,6 @@
 """Every key of a plan file, declared once.
 
-Reader, writer, the console's forms and README's tables are loops over these declarations, so a new key is one
+Reader, writer, the console's forms and the tables in docs are loops over these declarations, so a new key is one
 declaration and the field that carries its value. Checks that concern several keys are in read.py and read_workload.py.
 """
 
@@ -110,7 +110,7 @@ class Key:
     name: str
     kind: Kind
     help: str
-    """One sentence, for the README and the console."""
+    """One sentence, for docs and the console."""
     default: Any = None
     fields: tuple[str, ...] = ()
     """The attributes that carry its value, where that isn't the one of its name."""

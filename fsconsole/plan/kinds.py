@@ -59,7 +59,7 @@ def _same(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of value: how it is named in the README, read from TOML, written to it, and typed in a form."""
+    """A kind of value: its words in docs, read from TOML, written to it, and typed in a form."""
 
     words: str
     one: Callable[[Table, str, object], Any]

@@ -1,4 +1,4 @@
-"""The table of hazards in the README: `python -m tests.lab.hazard_table` prints it, with --write it is put there."""
+"""The table of hazards in docs/safety.md: `python -m tests.lab.hazard_table` prints it, with --write it is put there."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.lab.hazards import BATTERY, GROUPS, Answer, Case
 
-README = Path(__file__).parents[2] / "README.md"
+CHAPTER = Path(__file__).parents[2] / "docs" / "safety.md"
 BEGIN, END = "<!-- hazards: made by `python -m tests.lab.hazard_table --write` -->", "<!-- end of hazards -->"
 _NO_SIGNATURE = "°"
 
@@ -27,8 +27,8 @@ def table() -> str:
     return "\n".join(lines) + "\n"
 
 
-def in_readme(text: str) -> str:
-    """Return the table that a README holds. Raises ValueError where it holds none."""
+def in_chapter(text: str) -> str:
+    """Return the table that the chapter holds. Raises ValueError where it holds none."""
     start = text.index(BEGIN) + len(BEGIN)
     return text[start : text.index(END)].strip() + "\n"
 
@@ -41,12 +41,12 @@ def _rows(cases: Sequence[Case]) -> Iterator[tuple[Answer, str]]:
 
 
 def main(words: list[str]) -> int:
-    """Print the table, or write it into the README."""
+    """Print the table, or write it into the chapter."""
     if words != ["--write"]:
         print(table(), end="")
         return 0
-    text = README.read_text()
-    README.write_text(text.replace(in_readme(text), table()))
+    text = CHAPTER.read_text()
+    CHAPTER.write_text(text.replace(in_chapter(text), table()))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Every error can be worded, is safe to print, and has the exit code that the README tells of."""
+"""Every error can be worded, is safe to print, and has the exit code that docs/exit-codes.md lists."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_every_exit_code_but_those_of_an_ending_that_is_no_error_belongs_to_an_e
     assert {cls.exit_code for cls in error_classes()} == set(ExitCode) - ENDINGS_WITHOUT_ERROR
 
 
-def test_the_readme_lists_every_exit_code():
-    rows = re.findall(r"^\| (\d+) \| ([a-z ]+) \|$", (CHECKOUT / "README.md").read_text(), re.MULTILINE)
+def test_the_chapter_lists_every_exit_code():
+    rows = re.findall(r"^\| (\d+) \| ([a-z ]+) \|$", (CHECKOUT / "docs/exit-codes.md").read_text(), re.MULTILINE)
     wanted = [(str(code.value), code.name.lower().replace("_", " ")) for code in ExitCode]
     assert rows == wanted

@@ -1,8 +1,11 @@
-"""The README tells of commands that there are, and of plans as they are read."""
+"""README and the chapters in docs: commands exist, plans are read, tables match the declarations, links resolve."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
+
+import pytest
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.cli.app import COMMANDS
@@ -24,43 +27,80 @@ from fsconsole.plan.keys import (
 from fsconsole.plan.rows import list_candidates, rows_of
 from tests.unit.house.source import CHECKOUT
 
-MENTIONED = re.compile(r"(?:`|^ *(?:sudo )?|\| `?)(?:fsconsole|\./bootstrap) ([a-z]+)", re.MULTILINE)
+CODE = re.compile(r"```.*?```|`[^`]+`", re.DOTALL)
+MENTIONED = re.compile(r"^[ `]*(?:sudo )?(?:fsconsole|\./bootstrap) ([a-z-]+)", re.MULTILINE)
+
+
+LINK = re.compile(r"\]\(([^)#]*)(?:#([^)]*))?\)")
+DOCS = CHECKOUT / "docs"
+PAGES = (CHECKOUT / "README.md", *sorted(DOCS.glob("*.md")))
 
 
 def command_names() -> set[str]:
     return {name for name, _, _ in COMMANDS}
 
 
-def test_commands_in_the_readme_exist():
-    mentioned = set(MENTIONED.findall((CHECKOUT / "README.md").read_text())) - {"test"}
-    assert mentioned
-    assert mentioned <= command_names()
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(CHECKOUT)))
+def test_commands_that_a_page_mentions_exist(page: Path) -> None:
+    mentioned = {name for code in CODE.findall(page.read_text()) for name in MENTIONED.findall(code)}
+    assert mentioned - {"test"} <= command_names()
 
 
-def test_every_command_is_in_the_readme():
-    assert command_names() <= set(MENTIONED.findall((CHECKOUT / "README.md").read_text()))
+def test_every_command_is_in_the_chapter_of_the_command_line() -> None:
+    rows = re.findall(r"^\| `fsconsole ([a-z-]+)` \|", (DOCS / "command-line.md").read_text(), re.MULTILINE)
+    assert sorted(rows) == sorted(command_names())
 
 
-def test_the_readmes_plan_is_read_and_has_the_rows_that_it_says():
-    text = (CHECKOUT / "README.md").read_text()
-    section = text[text.index("## Plan files") : text.index("## Workloads")]
-    plan = read.parse_plan(section.split("```")[1], "README.md")
+def test_the_readme_is_short() -> None:
+    assert len((CHECKOUT / "README.md").read_text().split()) <= 1300
+
+
+def anchors(page: Path) -> set[str]:
+    heads = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", head).lower().replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(CHECKOUT)))
+def test_links_of_a_page_lead_to_files_and_headings_that_are_there(page: Path) -> None:
+    for path, anchor in LINK.findall(page.read_text()):
+        if not path.startswith("http"):
+            target = (page.parent / path).resolve() if path else page
+            assert target.exists(), path
+            assert not anchor or anchor in anchors(target), anchor
+
+
+def test_every_chapter_is_in_the_index() -> None:
+    linked = {path for path, _ in LINK.findall((DOCS / "README.md").read_text())}
+    assert {page.name for page in DOCS.glob("*.md")} - {"README.md"} == linked - {"../tests/README.md"}
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/plan-files.md"])
+def test_the_plan_of_a_page_is_read_and_has_the_cells_that_it_says(page: str) -> None:
+    text = (CHECKOUT / page).read_text()
+    (source,) = re.findall(r"```toml\n(schema = 1\n.*?)```", text, re.DOTALL)
+    plan = read.parse_plan(source, page)
     assert len(rows_of(plan, list_candidates(plan, load_catalog())).rows) * plan.repeats == 15
-    assert "15 cells" in section
+    assert "15 cells" in text
+
+
+def test_the_readmes_grid_has_rows_of_the_kept_demo() -> None:
+    demo = (DOCS / "demo.md").read_text()
+    section = (CHECKOUT / "README.md").read_text().partition("## How to read the grid")[2]
+    assert [line for line in section.split("```")[1].strip().splitlines() if line not in demo] == []
 
 
 TABLES = {
-    "## Plan files": [(SCHEMA_KEY, ""), *((key, "") for key in RUN)],
-    "Keys of tables": [
+    "plan-files.md": [(SCHEMA_KEY, ""), *((key, "") for key in RUN)],
+    "plan-files.md#tables": [
         *((key, "[[filesystem]] ") for key in FILESYSTEM),
         *((key, "[[variant]] ") for key in VARIANT),
         *((key, "[after] ") for key in AFTER),
     ],
-    "## Workloads": [(key, "") for key in WORKLOAD],
-    "## Settings": [(key, "") for key in SETTINGS],
-    "## Arrays": [(key, "") for key in ARRAY],
+    "workloads.md": [(key, "") for key in WORKLOAD],
+    "settings.md": [(key, "") for key in SETTINGS],
+    "arrays.md": [(key, "") for key in ARRAY],
 }
-"""Where each table of the README begins, and its keys with what stands before their names."""
+"""The chapter of each table, and its keys with what stands before their names."""
 
 
 def default_of(key: Key) -> str:
@@ -76,7 +116,7 @@ def default_of(key: Key) -> str:
 
 
 def table_of(keys: list[tuple[Key, str]]) -> str:
-    """Return the table that the README must have: to be copied from a failed test."""
+    """Return the table that the chapter must have: to be copied from a failed test."""
     has_levels = any(key.lacks for key, _ in keys)
     lines = ["| key | values | default | " + ("levels that have it | " if has_levels else "") + "meaning |"]
     lines.append("| --- " * (5 if has_levels else 4) + "|")
@@ -87,25 +127,23 @@ def table_of(keys: list[tuple[Key, str]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def test_tables_of_keys_in_the_readme_are_those_of_the_declarations():
-    text = (CHECKOUT / "README.md").read_text()
+def test_tables_of_keys_in_the_chapters_are_those_of_the_declarations():
     wrong = [
-        f"{heading}:\n{table}"
-        for heading, keys in TABLES.items()
-        if (table := table_of(keys)) not in text[text.index(heading) :]
+        f"docs/{chapter} should have:\n{table}"
+        for chapter, keys in TABLES.items()
+        if (table := table_of(keys)) not in (DOCS / chapter.partition("#")[0]).read_text()
     ]
-    assert not wrong, "\n".join(["README.md should have:", *wrong])
+    assert not wrong, "\n".join(wrong)
 
 
-def test_every_kind_of_warning_has_its_row_in_the_readme_in_order():
-    text = (CHECKOUT / "README.md").read_text()
-    section = text[text.index("## Warnings") : text.index("## Exit codes")]
-    rows = re.findall(r"^\| ([a-z ]+) \| [^|]+ \| [^|]+ \|$", section, re.MULTILINE)[1:]
+def test_every_kind_of_warning_has_its_row_in_the_chapter_in_order():
+    text = (DOCS / "warnings.md").read_text()
+    rows = re.findall(r"^\| ([a-z ]+) \| [^|]+ \| [^|]+ \|$", text, re.MULTILINE)[1:]
     assert rows == [kind.value.replace("-", " ") for kind in WarningKind]
 
 
-def test_every_table_of_a_plan_and_every_level_is_in_the_readme():
-    text = (CHECKOUT / "README.md").read_text()
+def test_every_table_of_a_plan_and_every_level_is_in_a_chapter():
+    text = "".join((DOCS / name).read_text() for name in ("plan-files.md", "workloads.md", "settings.md", "arrays.md"))
     for key in TOP:
         assert re.search(rf"`\[?\[?{key}\]?\]?`", text), key
     assert all(level in text for level in LEVELS)

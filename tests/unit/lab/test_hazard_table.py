@@ -1,18 +1,18 @@
-"""The README's table of hazards is the list, each way in which a device is not free once; and the tests it names are there."""
+"""The table in docs/safety.md of hazards is the list, each way in which a device is not free once; and the tests it names are there."""
 
 from __future__ import annotations
 
 import re
 
-from tests.lab.hazard_table import README, in_readme, table
+from tests.lab.hazard_table import CHAPTER, in_chapter, table
 from tests.lab.hazards import BATTERY
 from tests.unit.house.source import CHECKOUT
 
 TESTS = re.compile(r"`(tests/[^` ]+)")
 
 
-def test_the_readme_has_the_table_that_the_list_makes() -> None:
-    assert in_readme(README.read_text()) == table(), "python -m tests.lab.hazard_table --write"
+def test_the_chapter_has_the_table_that_the_list_makes() -> None:
+    assert in_chapter(CHAPTER.read_text()) == table(), "python -m tests.lab.hazard_table --write"
 
 
 def test_the_table_names_each_way_once() -> None:
@@ -21,7 +21,7 @@ def test_the_table_names_each_way_once() -> None:
     assert sorted(named) == sorted(case.name for case in BATTERY)
 
 
-def test_tests_that_the_readme_names_are_there() -> None:
-    named = set(TESTS.findall(README.read_text()))
+def test_tests_that_the_chapter_names_are_there() -> None:
+    named = set(TESTS.findall(CHAPTER.read_text()))
     assert named
     assert [name for name in named if not list(CHECKOUT.glob(name))] == []

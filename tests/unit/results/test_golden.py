@@ -27,6 +27,6 @@ def test_a_report_fits_80_columns(name: str) -> None:
     assert max(map(len, (KEPT / name).read_text().splitlines())) <= 80
 
 
-def test_the_readmes_demo_is_the_kept_one() -> None:
+def test_the_demo_in_docs_is_the_kept_one() -> None:
     here = (KEPT / "demo-80.txt").read_text().replace(": imported, finished.", ": finished.")
-    assert here in (CHECKOUT / "README.md").read_text()
+    assert here in (CHECKOUT / "docs/demo.md").read_text()
