@@ -302,12 +302,9 @@ def choose(filesystem: Filesystem, mkfs: str, mount: str, tune: str, where: Wher
 
 
 def unsafe_words(filesystem: Filesystem, variant: Variant) -> tuple[str, ...]:
-    """Return in clauses what the catalog calls unsafe of a variant, without the words that it has dropped since."""
+    """Return in clauses what the catalog calls unsafe of a variant. Raises OptionRefused for words that it has dropped."""
     texts = [" ".join(words) for words in (variant.mkfs_words, variant.tune_words)]
-    try:
-        facts = choose(filesystem, texts[0], ",".join(variant.mount_words), texts[1], _CATALOG).facts
-    except OptionRefused:
-        facts = frozenset()
+    facts = choose(filesystem, texts[0], ",".join(variant.mount_words), texts[1], _CATALOG).facts
     return tuple(dict.fromkeys(one.why for one in filesystem.unsafe if not one.when or one.when in facts))
 
 

@@ -13,6 +13,7 @@ from fsconsole.model import DEFAULT_RUNS_DIR
 
 if TYPE_CHECKING:
     from fsconsole.model.plan import Variant
+    from fsconsole.results.advice import Safety
 
 EPILOG = (
     "Example: `fsconsole advise latest --weights durable=3,check=2`. Advice needs a finished run in rounds, at least 3, with two "
@@ -46,16 +47,22 @@ def advise(
     folder = open_run(runs_dir, run)
     state = look(folder).state
     grid = build_grid(state)
-    found = advice.advise(state, grid, _unsafe, chosen)
+    found = advice.advise(state, grid, _safety, chosen)
     sys.stdout.write(
         advice_json(state, grid, found) if as_json else advice_text(state, grid, found, width=terminal_width())
     )
 
 
-def _unsafe(variant: Variant) -> tuple[str, ...]:
+def _safety(variant: Variant) -> Safety:
     from fsconsole.catalog.loader import load_catalog
     from fsconsole.catalog.words import unsafe_words
+    from fsconsole.errors.targets import OptionRefused
+    from fsconsole.results.advice import Safety
 
     catalog = load_catalog()
-    known = variant.filesystem in catalog.names
-    return unsafe_words(catalog.get(variant.filesystem), variant) if known else ()
+    if variant.filesystem not in catalog.names:
+        return Safety(unknown=f"today's catalog has no {variant.filesystem}")
+    try:
+        return Safety(unsafe_words(catalog.get(variant.filesystem), variant))
+    except OptionRefused as error:
+        return Safety(unknown=f"today's catalog refuses {error.word}")

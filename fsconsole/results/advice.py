@@ -163,6 +163,15 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class Safety:
+    """The catalog's word on a variant's safety."""
+
+    unsafe: tuple[str, ...] = ()
+    unknown: str = ""
+    """Why it can't be told, as a clause: words, or a filesystem, that today's catalog doesn't have."""
+
+
+@dataclass(frozen=True, slots=True)
 class Advised:
     """A candidate with what was found out about it."""
 
@@ -174,6 +183,8 @@ class Advised:
     against: str
     """Title of the row that the parts are compared with."""
     unsafe: tuple[str, ...]
+    safety_unknown: str
+    """Why the catalog can't say whether it is safe, as a clause; empty where it can."""
     flaws: tuple[str, ...]
     """Failed cells, damage and missed limits, each in words without a full stop."""
     behind: str = ""
@@ -202,10 +213,10 @@ class Advice:
 def advise(
     state: RunState,
     grid: Grid,
-    unsafe_of: Callable[[Variant], tuple[str, ...]],
+    safety_of: Callable[[Variant], Safety],
     weights: Weights | None = None,
 ) -> Advice:
-    """Return the advice of a finished run in rounds; unsafe_of says in clauses what the catalog calls unsafe.
+    """Return the advice of a finished run in rounds; safety_of is the catalog's word on a variant.
 
     Raises NothingToAdvise.
     """
@@ -229,6 +240,7 @@ def advise(
         better = (other for other in found[:_MOST_BETTER] if other is not one and other.mean > one.mean)
         ahead = (other for other in better if _is_better(judge(other.scores, one.scores)))
         other = base if one is not base else next(each for each in found if each is not one)
+        safety = safety_of(one.variant)
         parts = ((term, judge(one.readings[term], other.readings[term], term.metric)) for term in one.readings)
         advised.append(
             Advised(
@@ -236,7 +248,8 @@ def advise(
                 overall=judge(one.scores, base.scores) if one is not base else None,
                 parts=tuple((term, part) for term, part in parts if part is not None and part.low is not None),
                 against=other.title,
-                unsafe=(*unsafe_of(one.variant), *_of_array(one)),
+                unsafe=(*safety.unsafe, *_of_array(one)),
+                safety_unknown=safety.unknown,
                 flaws=tuple(_flaws(one, missed)),
                 behind=next((each.title for each in ahead), ""),
             )

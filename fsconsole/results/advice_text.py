@@ -61,8 +61,9 @@ def _headline(of: Advice) -> str:
 
 
 def _title(row: Advised) -> str:
-    """Return a row's title, of an unsafe one with that word: it never stands first without it."""
-    return row.candidate.title + (" (UNSAFE)" if row.unsafe else "")
+    """Return a row's title, of one that is unsafe, or may be, with that word: it never stands first without it."""
+    word = " (UNSAFE)" if row.unsafe else " (safety not known)" if row.safety_unknown else ""
+    return row.candidate.title + word
 
 
 def _row_lines(row: Advised, mark: str, grid: Grid, width: int) -> Iterator[str]:
@@ -97,7 +98,14 @@ def against_of(row: Advised, grid: Grid) -> tuple[str, ...]:
     """Return in clauses what speaks against a row: what is unsafe first, then damage, worse columns and warnings."""
     worse = [change_words(term, pair) for term, pair in row.parts if _is_better(term, pair) is False]
     own = {index for of in row.candidate.rows for index in of.indexes}
-    return (*(f"UNSAFE: {one}" for one in row.unsafe), *row.flaws, *worse, *(_of_warnings(grid.warnings, own)))
+    unknown = (f"safety not known: {row.safety_unknown}",) if row.safety_unknown else ()
+    return (
+        *(f"UNSAFE: {one}" for one in row.unsafe),
+        *unknown,
+        *row.flaws,
+        *worse,
+        *(_of_warnings(grid.warnings, own)),
+    )
 
 
 def _of_warnings(warnings: tuple[Noted, ...], own: set[int]) -> Iterator[str]:
@@ -163,6 +171,7 @@ def advice_json(state: RunState, grid: Grid, of: Advice) -> str:
             "behind": one.behind,
             "reason": reason_of(one),
             "unsafe": list(one.unsafe),
+            "safety_unknown": one.safety_unknown,
             "against": list(against_of(one, grid)),
         }
 

@@ -14,7 +14,7 @@ from fsconsole.errors.runs import NothingToAdvise
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Variant
 from fsconsole.model.state import RunState
-from fsconsole.results.advice import advise, parse_weights
+from fsconsole.results.advice import Safety, advise, parse_weights
 from fsconsole.results.advice_text import advice_json, advice_text
 from fsconsole.results.grid import build_grid
 from tests.unit.results import build
@@ -41,11 +41,15 @@ def unsafe_of(variant: Variant) -> tuple[str, ...]:
     return unsafe_words(load_catalog().get(variant.filesystem), variant)
 
 
+def safety_of(variant: Variant) -> Safety:
+    return Safety(unsafe_of(variant))
+
+
 def test_the_score_is_the_weighted_geometric_mean_and_the_turning_weight_is_as_computed_by_hand() -> None:
     # xfs: twice the throughput, twice the time of the check: at 3 to 1 it scores 2 ** ((3 - 1) / 4).
     state = run_of({build.EXT4: {}, build.XFS: {Metric.DURABLE: 2.0, Metric.CHECK: 2.0}}, (1.0, 1.0, 1.0))
     grid = build_grid(state)
-    found = advise(state, grid, unsafe_of, parse_weights("durable=3,check=1"))
+    found = advise(state, grid, safety_of, parse_weights("durable=3,check=1"))
     (best,) = found.best
     assert best.candidate.title == "xfs"
     assert best.candidate.mean == pytest.approx(2**0.5)
@@ -56,13 +60,13 @@ def test_the_score_is_the_weighted_geometric_mean_and_the_turning_weight_is_as_c
     assert "check takes 2.00 times the time" in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= 80
     assert json.loads(advice_json(state, grid, found))["best"][0]["row"] == "xfs"
-    heavier = advise(state, grid, unsafe_of, parse_weights("durable=3,check=4"))
+    heavier = advise(state, grid, safety_of, parse_weights("durable=3,check=4"))
     assert [one.candidate.title for one in heavier.best] == [build.EXT4.label]
 
 
 def test_what_is_not_decided_excludes_no_row() -> None:
     state = run_of({build.EXT4: {}, build.XFS: {Metric.DURABLE: 1.1}}, (0.5, 1.9, 1.0))
-    found = advise(state, build_grid(state), unsafe_of, parse_weights("durable=1"))
+    found = advise(state, build_grid(state), safety_of, parse_weights("durable=1"))
     assert len(found.best) == 2
     assert not found.others
 
@@ -70,7 +74,7 @@ def test_what_is_not_decided_excludes_no_row() -> None:
 def test_an_unsafe_row_never_stands_first_without_saying_so() -> None:
     state = run_of({build.EXT4: {}, UNJOURNALED: {Metric.DURABLE: 3.0}})
     grid = build_grid(state)
-    text = advice_text(state, grid, advise(state, grid, unsafe_of))
+    text = advice_text(state, grid, advise(state, grid, safety_of))
     assert "1. ext4 ^has_journal (UNSAFE)" in text
     assert "UNSAFE: no journal" in text
 
@@ -81,7 +85,7 @@ def test_damage_found_by_a_check_stands_against_its_row() -> None:
     state = build.run(state.request.plan.cells, states)
     grid = build_grid(state)
     assert "a check found damage (errors)" in advice_text(
-        state, grid, advise(state, grid, unsafe_of, parse_weights("durable=1"))
+        state, grid, advise(state, grid, safety_of, parse_weights("durable=1"))
     )
 
 
@@ -90,7 +94,7 @@ def test_bad_weights_and_runs_that_decide_nothing_are_refused_in_words() -> None
         with pytest.raises(Misused):
             parse_weights(text)
     with pytest.raises(NothingToAdvise):
-        advise(build.demo(), build_grid(build.demo()), unsafe_of)
+        advise(build.demo(), build_grid(build.demo()), safety_of)
 
 
 @pytest.mark.parametrize(
