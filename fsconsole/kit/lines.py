@@ -17,6 +17,15 @@ _LAZY = frozenset({"lazy_itable_init", "lazy_journal_init", "assume_storage_prez
 
 
 @dataclass(frozen=True, slots=True)
+class Destination:
+    """A device for use, with the UUID that its filesystem is given and where it is mounted."""
+
+    device: str
+    uuid: str
+    mount_point: str
+
+
+@dataclass(frozen=True, slots=True)
 class ApplyLines:
     """A variant for use: commands that make it, its mount words, its line in fstab, and the words that were left out."""
 
@@ -27,15 +36,7 @@ class ApplyLines:
     stripped: tuple[str, ...]
 
 
-def apply_lines(
-    filesystem: Filesystem,
-    variant: Variant,
-    device: str,
-    *,
-    uuid: str,
-    mount_point: str,
-    pinned: Sequence[str] = (),
-) -> ApplyLines:
+def apply_lines(filesystem: Filesystem, variant: Variant, to: Destination, *, pinned: Sequence[str] = ()) -> ApplyLines:
     """Return the lines of a variant; pinned are mkfs words that stand behind its own. Raises OptionRefused.
 
     mkfs asks nothing: whoever runs it has looked at the device.
@@ -50,16 +51,16 @@ def apply_lines(
     mkfs = [word for word in chosen.mkfs if not is_for_measurement(filesystem, word)]
     mount = tuple(word.text for word in chosen.mount if word.key not in _LAZY)
     templates = filesystem.commands
-    make = [filled(templates.mkfs, to_argv(mkfs), device=device, uuid=uuid)]
+    make = [filled(templates.mkfs, to_argv(mkfs), device=to.device, uuid=to.uuid)]
     if templates.identify:
-        make.append(filled(templates.identify, device=device, uuid=uuid))
+        make.append(filled(templates.identify, device=to.device, uuid=to.uuid))
     if chosen.tune:
-        make.append(filled(templates.tune, to_argv(chosen.tune), device=device))
+        make.append(filled(templates.tune, to_argv(chosen.tune), device=to.device))
     gone = [word.whole for word in (*chosen.mkfs, *chosen.mount) if word not in mkfs and word.text not in mount]
     return ApplyLines(
         make=tuple(make),
         mount_words=mount,
-        fstab=fstab_line(filesystem, uuid, mount_point, mount),
+        fstab=fstab_line(filesystem, to, mount),
         stripped=tuple(gone),
     )
 
@@ -73,11 +74,11 @@ def _base(filesystem: Filesystem) -> tuple[Word, ...]:
     return choose(filesystem, "", "", "", _WHERE).mkfs
 
 
-def fstab_line(filesystem: Filesystem, uuid: str, mount_point: str, words: Sequence[str]) -> str:
+def fstab_line(filesystem: Filesystem, to: Destination, words: Sequence[str]) -> str:
     """Return a line of fstab(5): checked at boot only where that has a command of its own."""
     options = ",".join((*words, NOFAIL))
     order = 2 if filesystem.commands.recover else 0
-    return f"UUID={uuid} {fstab_text(mount_point)} {filesystem.name} {options} 0 {order}"
+    return f"UUID={to.uuid} {fstab_text(to.mount_point)} {filesystem.name} {options} 0 {order}"
 
 
 def fstab_text(text: str) -> str:

@@ -12,7 +12,7 @@ from fsconsole.catalog.filesystem import Filesystem
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.catalog.words import Where, choose, to_argv
 from fsconsole.errors.targets import OptionRefused
-from fsconsole.kit.lines import apply_lines, fstab_text
+from fsconsole.kit.lines import Destination, apply_lines, fstab_text
 from fsconsole.model.plan import Variant
 
 UUID = "0f0e0d0c-0b0a-4908-8706-050403020100"
@@ -29,7 +29,7 @@ def variant_of(filesystem: Filesystem, mkfs: str = "", mount: str = "", tune: st
 @pytest.mark.parametrize("name", CATALOG.names)
 def test_what_only_a_measurement_needs_is_left_out_for_every_filesystem(name: str) -> None:
     filesystem = CATALOG.get(name)
-    lines = apply_lines(filesystem, variant_of(filesystem), "/dev/disk/by-id/x", uuid=UUID, mount_point="/srv/data")
+    lines = apply_lines(filesystem, variant_of(filesystem), Destination("/dev/disk/by-id/x", UUID, "/srv/data"))
     mkfs = " ".join(lines.make[0])
     assert "lazy" not in mkfs
     assert "nodiscard" not in mkfs
@@ -45,7 +45,7 @@ def test_a_variants_own_words_stay_and_lazy_ones_go_also_where_the_plan_asked_fo
     variant = variant_of(
         ext4, "-O ^flex_bg -E lazy_itable_init=1,stride=16", "noatime,init_itable=0,data=writeback", "-c 20"
     )
-    lines = apply_lines(ext4, variant, "/dev/x", uuid=UUID, mount_point="/srv/my data", pinned=("-b 4096",))
+    lines = apply_lines(ext4, variant, Destination("/dev/x", UUID, "/srv/my data"), pinned=("-b 4096",))
     assert shlex.join(lines.make[0]) == f"mkfs.ext4 -F -U {UUID} -E stride=16 -O '^flex_bg' -b 4096 /dev/x"
     assert lines.make[1] == ("tune2fs", "-c", "20", "/dev/x")
     assert lines.fstab == f"UUID={UUID} /srv/my\\040data ext4 noatime,data=writeback,nofail 0 2"
@@ -56,7 +56,7 @@ def test_a_variants_own_words_stay_and_lazy_ones_go_also_where_the_plan_asked_fo
 def test_words_that_todays_catalog_refuses_make_no_lines() -> None:
     gone = Variant("it", "ext4", mount_words=("a_word_of_old",))
     with pytest.raises(OptionRefused):
-        apply_lines(CATALOG.get("ext4"), gone, "/dev/x", uuid=UUID, mount_point="/srv")
+        apply_lines(CATALOG.get("ext4"), gone, Destination("/dev/x", UUID, "/srv"))
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=30))
