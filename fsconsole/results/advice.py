@@ -8,7 +8,7 @@ same for both rows of a pair and cancels, so that a round in which the baseline 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -182,9 +182,7 @@ class Advised:
     """Each column against the baseline's; of the baseline, against the best other row."""
     against: str
     """Title of the row that the parts are compared with."""
-    unsafe: tuple[str, ...]
-    safety_unknown: str
-    """Why the catalog can't say whether it is safe, as a clause; empty where it can."""
+    safety: Safety
     flaws: tuple[str, ...]
     """Failed cells, damage and missed limits, each in words without a full stop."""
     behind: str = ""
@@ -240,20 +238,8 @@ def advise(
         better = (other for other in found[:_MOST_BETTER] if other is not one and other.mean > one.mean)
         ahead = (other for other in better if _is_better(judge(other.scores, one.scores)))
         other = base if one is not base else next(each for each in found if each is not one)
-        safety = safety_of(one.variant)
-        parts = ((term, judge(one.readings[term], other.readings[term], term.metric)) for term in one.readings)
-        advised.append(
-            Advised(
-                candidate=one,
-                overall=judge(one.scores, base.scores) if one is not base else None,
-                parts=tuple((term, part) for term, part in parts if part is not None and part.low is not None),
-                against=other.title,
-                unsafe=(*safety.unsafe, *_of_array(one)),
-                safety_unknown=safety.unknown,
-                flaws=tuple(_flaws(one, missed)),
-                behind=next((each.title for each in ahead), ""),
-            )
-        )
+        row = _advised(one, other, judge, safety_of(one.variant), _flaws(one, missed))
+        advised.append(replace(row, behind=next((each.title for each in ahead), "")))
     best, others = ([one for one in advised if bool(one.behind) is is_behind] for is_behind in (False, True))
     # A row that misses what its plan requires is no choice, whatever its score.
     failing = [one for one in best if any(row.id in missed for row in one.candidate.rows)]
@@ -272,6 +258,22 @@ def advise(
         deciding=_deciding(lead),
         notes=(*notes, *_short_notes(lead, found)),
     )  # fmt: skip
+
+
+Judge = Callable[..., Compared | None]
+
+
+def _advised(one: Candidate, other: Candidate, judge: Judge, safety: Safety, flaws: Iterable[str]) -> Advised:
+    """Return a candidate against another one, the baseline or of that the best; behind is left open."""
+    parts = ((term, judge(one.readings[term], other.readings[term], term.metric)) for term in one.readings)
+    return Advised(
+        candidate=one,
+        overall=None if one.is_baseline else judge(one.scores, other.scores),
+        parts=tuple((term, part) for term, part in parts if part is not None and part.low is not None),
+        against=other.title,
+        safety=replace(safety, unsafe=(*safety.unsafe, *_of_array(one))),
+        flaws=tuple(flaws),
+    )
 
 
 def _is_better(pair: Compared | None) -> bool:

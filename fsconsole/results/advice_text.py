@@ -62,7 +62,7 @@ def _headline(of: Advice) -> str:
 
 def _title(row: Advised) -> str:
     """Return a row's title, of one that is unsafe, or may be, with that word: it never stands first without it."""
-    word = " (UNSAFE)" if row.unsafe else " (safety not known)" if row.safety_unknown else ""
+    word = " (UNSAFE)" if row.safety.unsafe else " (safety not known)" if row.safety.unknown else ""
     return row.candidate.title + word
 
 
@@ -98,9 +98,9 @@ def against_of(row: Advised, grid: Grid) -> tuple[str, ...]:
     """Return in clauses what speaks against a row: what is unsafe first, then damage, worse columns and warnings."""
     worse = [change_words(term, pair) for term, pair in row.parts if _is_better(term, pair) is False]
     own = {index for of in row.candidate.rows for index in of.indexes}
-    unknown = (f"safety not known: {row.safety_unknown}",) if row.safety_unknown else ()
+    unknown = (f"safety not known: {row.safety.unknown}",) if row.safety.unknown else ()
     return (
-        *(f"UNSAFE: {one}" for one in row.unsafe),
+        *(f"UNSAFE: {one}" for one in row.safety.unsafe),
         *unknown,
         *row.flaws,
         *worse,
@@ -170,8 +170,8 @@ def advice_json(state: RunState, grid: Grid, of: Advice) -> str:
             "compared_with": one.against,
             "behind": one.behind,
             "reason": reason_of(one),
-            "unsafe": list(one.unsafe),
-            "safety_unknown": one.safety_unknown,
+            "unsafe": list(one.safety.unsafe),
+            "safety_unknown": one.safety.unknown,
             "against": list(against_of(one, grid)),
         }
 
