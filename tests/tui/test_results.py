@@ -221,18 +221,18 @@ async def test_a_run_that_goes_on_is_read_again(tmp_path: Path, monkeypatch: pyt
             await shows(pilot, "finished")
 
 
-async def test_v_draws_curves_of_a_block_with_three_numbers_of_threads(
+async def test_t_draws_curves_of_a_block_with_three_numbers_of_threads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with drive(console(folder=recorded("bull", tmp_path)), "4") as pilot:
         await shows(pilot, "1/25")
-        await pilot.press("v")
+        await pilot.press("t")
         await shows(pilot, "No axis of this block has three or more numbers")
         seen = results_module.look(recorded("grid", tmp_path))
         monkeypatch.setattr(results_module, "look", lambda _: replace(seen, state=over_threads()))
         await pilot.press("r")
         await shows(pilot, "threads")
-        await pilot.press("v")
+        await pilot.press("t")
         shown = await shows(pilot, "durable, MB/s, over threads", "a ext4 data=ordered", "95 % interval")
         assert all(len(line) <= 80 for line in shown.splitlines())
         await pilot.press("escape")

@@ -32,6 +32,7 @@ from fsconsole.text import cells_of, shorten_middle
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.cell import CellScreen
 from fsconsole.tui.screens.dialogs import Dialog, PickScreen
+from fsconsole.tui.screens.replay import ReplayScreen
 from fsconsole.tui.screens.run import OutputScreen
 from fsconsole.tui.terminal import lines, plain
 from fsconsole.tui.widgets.lists import List, Table
@@ -171,7 +172,8 @@ Below: the row's rounds as dots beside the baseline's, its other columns, its wa
                 tooltip="Compare with this variant, or with a value of an axis; again: as planned"),
         Binding("a", "all_pairs", "All pairs", id="results.pairs", tooltip="Compare every row with every other one"),
         Binding("c", "columns", "Columns", id="results.columns", tooltip="Choose and order columns"),
-        Binding("v", "curves", "Curves", id="results.curves", tooltip="Draw this block's columns over threads, block sizes, ...", show=False),
+        Binding("v", "replay", "Replay", id="results.replay", tooltip="Replay the loads of all variants, released together"),
+        Binding("t", "curves", "Curves", id="results.curves", tooltip="Draw this block's columns over threads, block sizes, ...", show=False),
         Binding("p", "published", "Published", id="results.published", tooltip="Compare with published figures"),
         Binding("e", "export", "Export", id="results.export", tooltip="Write this view as text, csv, json or markdown"),
         Binding("w", "with_redone", "Replaced", id="results.redone", tooltip="Show figures of replaced rounds too", show=False),
@@ -270,6 +272,10 @@ Below: the row's rounds as dots beside the baseline's, its other columns, its wa
             self.app.push_screen(OutputScreen(lambda width: view.curve_lines(block, width)))
         else:
             self.say("No axis of this block has three or more numbers, such as threads = [1, 4, 16].")
+
+    def action_replay(self) -> None:
+        if self._shown is not None and self._view is not None and self._view.block is not None:
+            self.app.push_screen(ReplayScreen(self._shown.folder, self._view.block.name))
 
     def action_published(self) -> None:
         with self.complaining():

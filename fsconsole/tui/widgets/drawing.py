@@ -11,6 +11,7 @@ from rich.cells import cell_len
 
 from fsconsole.show.charts import GaugeValue, HistogramValue, Part, PlotValue, Series
 from fsconsole.show.gauges import LABEL_CELLS, TEXT_CELLS
+from fsconsole.show.replay import Frame
 from fsconsole.show.run import WIDE_COLUMNS
 from fsconsole.show.terminal import Glyphs
 from fsconsole.text import printable, shorten_middle
@@ -285,8 +286,8 @@ def _caption(value: PlotValue, columns: int, glyphs: Glyphs) -> Line:
     return found
 
 
-ChartValue = PlotValue | tuple[GaugeValue, ...]
-"""Curves, or gauges below each other."""
+ChartValue = PlotValue | Frame | tuple[GaugeValue, ...]
+"""Curves, a frame of a replay, or gauges below each other."""
 _GAP = 2
 
 
@@ -294,6 +295,11 @@ def chart_lines(value: ChartValue, width: int, height: int, glyphs: Glyphs) -> t
     """Return height lines of width columns; gauges stand side by side where a line has room for two."""
     if isinstance(value, PlotValue):
         return plot_lines(value, width, height, glyphs)
+    if isinstance(value, Frame):
+        parts = value.lines(width, height, glyphs)
+        return tuple(
+            fitted((one for text, kind in line for one in cells(flat(text, glyphs), kind)), width) for line in parts
+        )
     beside = 2 if width >= WIDE_COLUMNS else 1
     room = (width - _GAP * (beside - 1)) // beside
     drawn = [
