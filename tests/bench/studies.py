@@ -34,23 +34,25 @@ def told(*words: str) -> str:
     return done.stdout
 
 
-def plan_with(name: str, rounds: int, place: Path) -> Path:
-    """Return a shipped plan, or a copy beside it in another number of rounds; place is where the copy goes."""
+def plan_with(name: str, rounds: int, duration: str, place: Path) -> Path:
+    """Return a shipped plan, or a copy with other rounds, or another time of its FFSB profiles, written to place."""
     shipped = next(CHECKOUT.glob(f"configs/**/{name}.toml"))
-    if not rounds:
+    if not rounds and not duration:
         return shipped
-    changed = re.sub(r"(?m)^repeats *=.*$", f"repeats = {rounds}", shipped.read_text(encoding="utf-8"))
+    changed = shipped.read_text(encoding="utf-8")
+    if rounds:
+        changed = re.sub(r"(?m)^repeats *=.*$", f"repeats = {rounds}", changed)
+    if duration:
+        changed = re.sub(r'(?m)^kind *= *"ffsb".*$', rf'\g<0>\nduration = "{duration}"', changed)
     copy = place / shipped.name
     copy.write_text(changed, encoding="utf-8")
     return copy
 
 
-def study(name: str, device: str, rounds: int, place: Path, published: str) -> None:
+def study(name: str, plan: Path, device: str, runs: str, published: str) -> None:
     """Run one plan and keep its report."""
-    runs, started_s = str(place / "runs"), time.monotonic()
-    done = subprocess.run(
-        [*PROGRAM, "run", str(plan_with(name, rounds, place)), "-d", device, "--runs", runs], check=False
-    )
+    started_s = time.monotonic()
+    done = subprocess.run([*PROGRAM, "run", str(plan), "-d", device, "--runs", runs], check=False)
     minutes = (time.monotonic() - started_s) / 60
     beside = ("--with", published) if published else ()
     text = told("results", "--runs", runs, "--format", "md", *beside)
@@ -65,6 +67,9 @@ def main() -> None:
     parser.add_argument("names", nargs="+", metavar="NAME")
     parser.add_argument("--size", default="16GiB")
     parser.add_argument("--rounds", type=int, default=0, help="0: as the plan says")
+    parser.add_argument(
+        "--duration", default="", help="of each load of an FFSB profile, as 20s; else the profile's own"
+    )
     parser.add_argument("--dir", default="/var/tmp", help="of the scratch file")
     parser.add_argument("--with", dest="published", default="", help="published table to lay beside")
     options = parser.parse_args()
@@ -73,7 +78,8 @@ def main() -> None:
         device = json.loads(made)["device"]
         try:
             for name in options.names:
-                study(name, device, options.rounds, Path(folder), options.published)
+                plan = plan_with(name, options.rounds, options.duration, Path(folder))
+                study(name, plan, device, str(Path(folder, "runs")), options.published)
         finally:
             told("scratch", "remove", device)
 
