@@ -16,7 +16,7 @@ import pytest
 
 from tests.lab.cache import CACHE, LabMissing
 from tests.lab.groups import BOOTS, boot_of
-from tests.lab.machine import Disk
+from tests.lab.machine import NO_MACHINE, Disk
 from tests.lab.soak import SOAK
 
 _NOT_NEEDED = (
@@ -38,6 +38,8 @@ class Started(Protocol):
 
     def end(self, patience_s: float = 0.0) -> str: ...
 
+    def refusal(self) -> str: ...
+
 
 Start = Callable[[Path, tuple[Disk, ...], tuple[str, ...], Path, Path], Started]
 
@@ -52,9 +54,13 @@ class Boots:
         self._name = ""
         self._reports: Iterator[pytest.TestReport] = iter(())
         self._end = lambda: ""
+        self._refusal = lambda: ""
 
     def reports_of(self, item: pytest.Item) -> list[pytest.TestReport]:
-        """Return what the guest reported of one test; where it reported no end, a failure that shows the guest."""
+        """Return what the guest reported of one test; where it reported no end, a failure that shows the guest.
+
+        A guest that this CPU can't boot has its tests left out.
+        """
         found: list[pytest.TestReport] = []
         try:
             self._start_for(item)
@@ -64,6 +70,8 @@ class Boots:
                     if report.when == "teardown":
                         return found
             why = self._end()
+            if refusal := self._refusal():
+                return [_left_out(item, refusal)]
         except (OSError, ValueError, KeyError, LabMissing, subprocess.SubprocessError) as error:
             # A machine that can't be had fails its tests; raised here it would end all others with it.
             why = f"{type(error).__name__}: {error}"
@@ -83,13 +91,14 @@ class Boots:
         self.close()
         # One that can't be started is not tried again for each of its tests.
         self._name, self._reports, self._end = name, iter(()), lambda: "its machine could not be started"
+        self._refusal = lambda: ""
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="fsconsole-lab-")))
         root = self._config.rootpath
         boot = BOOTS[name]
         machine = self._start_machine(folder / "boot", boot.disks, _pytest_words(items), root, boot.kernel)
         self._stack.callback(_keep, folder / "boot/share/kept")
         self._stack.callback(machine.end, _PATIENCE_S)
-        self._end = machine.end
+        self._end, self._refusal = machine.end, machine.refusal
         self._reports = (self._report(line) for line in machine.lines(TIMEOUT_S))
 
     def _report(self, line: str) -> pytest.TestReport:
@@ -114,6 +123,11 @@ def _keep(folder: Path) -> None:
     """Copy what the guest left to be looked at."""
     if folder.is_dir():
         shutil.copytree(folder, CACHE / "kept", dirs_exist_ok=True)
+
+
+def _left_out(item: pytest.Item, why: str) -> pytest.TestReport:
+    where_and_why = (str(item.path), 0, f"Skipped: {NO_MACHINE}: {why}")
+    return pytest.TestReport(item.nodeid, item.location, {}, "skipped", where_and_why, "setup")
 
 
 def _never_ended(item: pytest.Item, why: str) -> pytest.TestReport:

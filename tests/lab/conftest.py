@@ -13,11 +13,10 @@ import pytest
 
 from tests.lab.boots import Boots
 from tests.lab.groups import BOOTS, boot_of
-from tests.lab.machine import Machine, why_no_machine
+from tests.lab.machine import NO_MACHINE, Machine, why_no_machine
 from tests.lab.soak import IN_GUEST
 
 _REPORTS = "/run/ports/reports"
-_WHY = "no virtual machine"
 _LEFT_OUT = pytest.StashKey[frozenset[str]]()
 _BOOTS = pytest.StashKey[Boots]()
 
@@ -45,7 +44,7 @@ else:
                 # Its limit is the guest's, and the boot's; raised here it would end the whole session.
                 item.add_marker(pytest.mark.timeout(0))
             if boot_of(item.path) in reasons:
-                item.add_marker(pytest.mark.skip(reason=f"{_WHY}: {reasons[boot_of(item.path)]}"))
+                item.add_marker(pytest.mark.skip(reason=f"{NO_MACHINE}: {reasons[boot_of(item.path)]}"))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
@@ -67,7 +66,7 @@ else:
     def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         # With several processes this is the one that ran nothing: only the reports tell what was left out.
         said = [str(report.longrepr) for report in terminalreporter.stats.get("skipped", ())]
-        left_out = Counter(text.partition(f"{_WHY}: ")[2].rstrip("')") for text in said if _WHY in text)
+        left_out = Counter(text.partition(f"{NO_MACHINE}: ")[2].rstrip("')") for text in said if NO_MACHINE in text)
         if left_out:
             terminalreporter.section("THE LAB WAS LEFT OUT, OR A PART OF IT", red=True)
         for why, count in left_out.items():

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import py_compile
+import re
 import shlex
 import shutil
 import signal
@@ -40,6 +41,11 @@ _PAUSE_S = 0.1
 _ENDS_WITH_THIS_PROCESS = ("setpriv", "--pdeathsig", "KILL")
 _GIVES_WAY = ("nice", "-n", "5")
 """To the tests on devices, which run one after the other beside it and take longest."""
+NO_MACHINE = "no virtual machine"
+"""Begins the reason of a test that is left out."""
+_REGISTERS_REFUSED = re.compile(r"userspace - ptrace set fp regs failed, errno = \d+$", re.MULTILINE)
+"""arch/um/os-Linux/skas/process.c: the host's registers (XSTATE with AMX) are larger than those that kernels up to 6.12 know."""
+_NO_INIT = "Kernel panic - not syncing: Attempted to kill init!"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,13 @@ def why_no_machine(kernel: Path = KERNEL) -> str:
     except (LabMissing, OSError) as error:
         return str(error)
     return ""
+
+
+def refusal_in(console: str) -> str:
+    """Return why user-mode Linux doesn't boot on this CPU, where its first program died of just that; else nothing."""
+    if not _REGISTERS_REFUSED.search(console) or _NO_INIT not in console:
+        return ""
+    return "USER-MODE LINUX DOES NOT BOOT ON THIS CPU, WHOSE REGISTERS HAVE AMX: ptrace set fp regs failed"
 
 
 class Machine:
@@ -124,6 +137,10 @@ class Machine:
             "was still running, and was ended" if is_running else f"ended with the status {status.strip() or '(none)'}"
         )
         return f"the guest {how}\n-- its output --\n{output[-4000:]}\n-- its console --\n{console[-4000:]}"
+
+    def refusal(self) -> str:
+        """Return why this CPU can't boot it, by what its kernel said; empty for any other end."""
+        return refusal_in(_said(self.folder / "console"))
 
     def _kill(self) -> None:
         """Kill the guest, and wait until nothing of it is left that could still write to its disks.

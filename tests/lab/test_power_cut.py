@@ -25,14 +25,14 @@ import pytest
 
 from tests.lab.cache import KERNEL as STABLE
 from tests.lab.cache import UML
-from tests.lab.machine import Disk, Machine, why_no_machine
+from tests.lab.machine import NO_MACHINE, Disk, Machine, why_no_machine
 from tests.lab.power_story import Story
 from tests.lab.soak import SOAK
 
 KERNEL = STABLE if SOAK else UML
 """User-mode Linux loses the same as qemu, and is 20 times quicker."""
 _WHY = why_no_machine(KERNEL)
-pytestmark = pytest.mark.skipif(bool(_WHY), reason=f"no virtual machine: {_WHY}")
+pytestmark = pytest.mark.skipif(bool(_WHY), reason=f"{NO_MACHINE}: {_WHY}")
 
 CHECKOUT = Path(__file__).parents[2]
 CUTS = int(os.environ.get("FSCONSOLE_CUTS", "20" if SOAK else "1"))
@@ -86,6 +86,8 @@ class Lab:
             is_cut = _wait_for(machine, moment, heard)
         finally:
             why = machine.end()
+        if refusal := machine.refusal():
+            pytest.skip(f"{NO_MACHINE}: {refusal}")
         *told, _torn = (machine.share / "reports").read_text().split("\n")
         if is_cut or why or (machine.share / "status").read_text().strip() == "0":
             return told, "" if is_cut else why

@@ -12,15 +12,22 @@ import pytest
 
 from tests.lab.boots import Boots
 from tests.lab.groups import INSIDE
+from tests.lab.machine import NO_MACHINE, refusal_in
 
 STORY = "-- its console --\nKernel panic"
+PANIC = "Kernel panic - not syncing: Attempted to kill init! exitcode=0x0000000b\n"
+REFUSED = f"""Checking that ptrace can change system call numbers...OK
+[    0.310000][    T1] userspace - ptrace set fp regs failed, errno = 14
+[    0.310000][    T1] {PANIC}"""
+"""What user-mode Linux says on an Intel CPU with AMX."""
 
 
 class Guest:
     """A machine that reports what it was given, and then is gone."""
 
-    def __init__(self, reports: list[str]) -> None:
+    def __init__(self, reports: list[str], console: str = PANIC) -> None:
         self.reports = reports
+        self.console = console
         self.commands: list[tuple[str, ...]] = []
 
     def start(self, folder: Path, disks: object, command: tuple[str, ...], checkout: Path, kernel: Path) -> Guest:
@@ -32,6 +39,9 @@ class Guest:
 
     def end(self, patience_s: float = 0.0) -> str:
         return STORY
+
+    def refusal(self) -> str:
+        return refusal_in(self.console)
 
 
 @pytest.fixture
@@ -100,6 +110,21 @@ def test_a_guest_that_dies_fails_the_test_at_hand_and_all_after_it(pytestconfig,
     (report,) = boots.reports_of(never)
     assert report.outcome == "failed"
     assert STORY in str(report.longrepr)
+
+
+def test_a_guest_that_this_cpu_cannot_boot_has_every_test_left_out_with_that_reason_in_capitals(boots_of) -> None:
+    first, second = items_named("first", "second")
+    boots = boots_of(Guest([], REFUSED))
+    for item in (first, second):
+        (report,) = boots.reports_of(item)
+        assert report.outcome == "skipped"
+        assert f"{NO_MACHINE}: USER-MODE LINUX DOES NOT BOOT ON THIS CPU" in str(report.longrepr)
+
+
+@pytest.mark.parametrize("console", ["", PANIC, REFUSED.replace(PANIC, ""), REFUSED.replace("fp regs", "regs")])
+def test_any_other_end_of_a_guest_is_a_failure(boots_of, console: str) -> None:
+    (only,) = items_named("only")
+    assert outcomes(boots_of(Guest([], console)), only) == [("call", "failed")]
 
 
 def test_a_machine_that_cannot_be_started_fails_its_tests_and_is_tried_once(pytestconfig) -> None:

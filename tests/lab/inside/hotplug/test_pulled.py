@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ import pytest
 
 from fsconsole.errors import ExitCode
 from fsconsole.model.events import Outcome
+from fsconsole.model.metrics import BDI_FIELDS, Metric
+from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellStatus, RunState
 from tests.lab.guest import fsconsole
 from tests.lab.qmp import HotDisk, Qmp
@@ -90,6 +93,24 @@ def test_the_run_ends_in_words_and_nothing_is_left_mounted(ended: Ended) -> None
     assert "fsconsole resume" in ended.state.hint
     for path in ended.pulled:
         assert f"{path} " not in Path("/proc/mounts").read_text()
+
+
+def test_a_load_is_traced_on_this_kernel_too_and_no_instance_is_left_of_one_whose_disk_is_gone(ended: Ended) -> None:
+    assert os.listdir("/sys/kernel/debug/tracing/instances") == []
+    figures = [
+        {one.metric: one.value for step in cell.steps[: at + 1] for one in step.measurements}
+        for cell, planned in zip(ended.state.cells, ended.state.request.plan.cells, strict=True)
+        for at, step in enumerate(cell.steps)
+        if step.kind is StepKind.DRAIN and step.outcome is Outcome.DONE and planned.workloads[0].trace
+    ]
+    assert figures or SOAK
+    for told in figures:
+        assert {metric for typical, peak, _ in BDI_FIELDS for metric in (typical, peak)} <= set(told)
+        assert told[Metric.TRACE_LOST] == told[Metric.NR_PAGES_NEGATIVE] == 0
+        # Files that are synced after every write: the head goes to and fro between them and the journal.
+        assert told[Metric.WRITE_SEEK] > 0
+        assert told[Metric.WRITES_IN_ORDER] < 100
+        assert told[Metric.WRITEBACK_STARTS] > 0
 
 
 def test_a_disk_that_returns_is_known_under_another_name_and_another_disk_in_its_place_is_left(
