@@ -3,7 +3,8 @@
     python -m tests.bench.studies --size 16GiB --rounds 3 chinner-2012-writeback cao-2005-tiobench
 
 Each report goes to tests/bench/studies/NAME.md. What the rows show, and which published findings came out again, is
-written by hand in tests/bench/studies/README.md. The size is that of the device; plans scale to it themselves.
+written by hand in tests/bench/studies/README.md. The size is that of the device; plans scale to it themselves. With
+--sparse the device is a loop device over a file of holes, for plans that need more room than they fill.
 """
 
 from __future__ import annotations
@@ -15,7 +16,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from fsconsole.units import parse_bytes
 
 PROGRAM = (sys.executable, "-m", "fsconsole")
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -49,10 +54,37 @@ def plan_with(name: str, rounds: int, duration: str, place: Path) -> Path:
     return copy
 
 
+@contextmanager
+def scratch_device(size: str, folder: str) -> Iterator[str]:
+    """Make a scratch device, which is written in full, and remove it at the end."""
+    device = json.loads(told("scratch", "create", "--size", size, "--dir", folder, "--json"))["device"]
+    try:
+        yield device
+    finally:
+        told("scratch", "remove", device)
+
+
+@contextmanager
+def sparse_device(size: str, folder: str) -> Iterator[str]:
+    """Make a loop device over a file of holes in a folder, and detach it at the end."""
+    file = Path(folder, "sparse")
+    with file.open("wb") as opened:
+        opened.truncate(parse_bytes(size))
+    words = ("losetup", "--find", "--show", "--direct-io=on", str(file))
+    device = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    try:
+        yield device
+    finally:
+        subprocess.run(("losetup", "--detach", device), check=True)
+        file.unlink()
+
+
 def study(name: str, plan: Path, device: str, runs: str, published: str) -> None:
     """Run one plan and keep its report."""
     started_s = time.monotonic()
-    done = subprocess.run([*PROGRAM, "run", str(plan), "-d", device, "--runs", runs], check=False)
+    consent = json.loads(told("plan", str(plan), "-d", device, "--runs", runs, "--json", "--cell", "0"))["consent"]
+    words = ("run", str(plan), "-d", device, "--runs", runs, *(("--consent", consent) if consent else ()))
+    done = subprocess.run([*PROGRAM, *words], check=False)
     minutes = (time.monotonic() - started_s) / 60
     beside = ("--with", published) if published else ()
     text = told("results", "--runs", runs, "--format", "md", *beside)
@@ -70,18 +102,16 @@ def main() -> None:
     parser.add_argument(
         "--duration", default="", help="of each load of an FFSB profile, as 20s; else the profile's own"
     )
+    parser.add_argument("--sparse", action="store_true", help="over a file of holes, which takes no room until written")
     parser.add_argument("--dir", default="/var/tmp", help="of the scratch file")
     parser.add_argument("--with", dest="published", default="", help="published table to lay beside")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="fsconsole-studies-", dir=options.dir) as folder:
-        made = told("scratch", "create", "--size", options.size, "--dir", folder, "--json")
-        device = json.loads(made)["device"]
-        try:
+        make = sparse_device if options.sparse else scratch_device
+        with make(options.size, folder) as device:
             for name in options.names:
                 plan = plan_with(name, options.rounds, options.duration, Path(folder))
                 study(name, plan, device, str(Path(folder, "runs")), options.published)
-        finally:
-            told("scratch", "remove", device)
 
 
 if __name__ == "__main__":
