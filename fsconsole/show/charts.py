@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 
@@ -70,3 +71,18 @@ class HistogramValue:
     """Rows of (label, count, count in words)."""
 
     rows: tuple[tuple[str, float, str], ...]
+
+
+_ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0)
+
+
+def round_above(value: float) -> float:
+    """Return the next round number above a value, as the end of a scale that nothing fills; 0 for 0."""
+    if not value > 0 or math.isinf(value):
+        return 0.0
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(step * power for step in _ROUND if step * power > value * _ABOVE)
+
+
+_ABOVE = 1.02
+"""A bar that ends within 2 % of its scale would be drawn full."""

@@ -18,6 +18,7 @@ from fsconsole.model.sample import Sample
 from fsconsole.model.state import RunState, RunStatus
 from fsconsole.results.figures import cell_names
 from fsconsole.show.progress import begun_ns, mean_cell_s
+from fsconsole.show.race import Ranking
 from fsconsole.text import cells_of, printable
 
 MAX_SLOTS = 480
@@ -206,6 +207,8 @@ class RunSnapshot:
     sample: Sample | None
     history: History
     alive: bool
+    ranking: Ranking | None = None
+    """Ranking so far; None where there is nothing to rank."""
     read_only: bool = False
     """True if its disk takes no writes; asked of a dead run alone."""
     is_imported: bool = False

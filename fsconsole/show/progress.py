@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from fsconsole.model.events import CommandFinished
+from fsconsole.model.events import CommandFinished, Outcome
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Cell, StepKind
 from fsconsole.model.rounds import MOST_REPEATS
 from fsconsole.model.sample import Sample
-from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
+from fsconsole.model.state import OPEN_STATUSES, CellState, CellStatus, RunState, RunStatus, StepState
+from fsconsole.model.workload import Workload
 from fsconsole.results.figures import CLEAN, cell_names, cell_word, status_words
 from fsconsole.text import cells_of, pad_right, printable, shorten_middle, wrap
 from fsconsole.units import format_bytes, format_elapsed, format_guess, format_seconds, significant
@@ -35,6 +36,22 @@ def remaining_s(state: RunState, now_ns: int, *, per_cell_s: float | None = None
         # A cell that is late has no estimate any more: a tenth of what it took so far, so that its rest is never 0.
         left_s += max(per_cell_s - elapsed_s, elapsed_s * _LATE_SHARE, _LEAST_LEFT_S)
     return left_s
+
+
+def done_share(state: RunState, now_ns: int, *, per_cell_s: float | None = None) -> float:
+    """Return the share of the run that is over, 0 to 1: cells, and of the running one its share by the clock."""
+    if per_cell_s is None:
+        per_cell_s = mean_cell_s(state)
+    over = float(cells_over(state))
+    if state.current_cell is not None and per_cell_s > 0:
+        elapsed_s = cell_elapsed_s(state.cells[state.current_cell], now_ns)
+        over += min(elapsed_s / per_cell_s, 1 - _LATE_SHARE)
+    return over / max(1, len(state.cells))
+
+
+def cells_over(state: RunState) -> int:
+    """Return how many cells need no more work: done, failed, skipped or unavailable."""
+    return sum(cell.status not in OPEN_STATUSES for cell in state.cells)
 
 
 def begun_ns(cell: CellState) -> int:
@@ -80,6 +97,15 @@ def place_words(state: RunState, now_ns: int, *, per_cell_s: float | None = None
     return f"{paused}{cell}, about {left} left"
 
 
+def run_words(state: RunState, now_ns: int, *, per_cell_s: float | None = None) -> str:
+    """Return the cells that are over and the time left of a living run: "22/48 cells, about 4 min left"."""
+    if state.status not in (RunStatus.RUNNING, RunStatus.PAUSED):
+        return "starting"
+    paused = "PAUSED  " if state.status is RunStatus.PAUSED else ""
+    left = format_guess(remaining_s(state, now_ns, per_cell_s=per_cell_s))
+    return f"{paused}{cells_over(state)}/{len(state.cells)} cells  about {left} left"
+
+
 def step_words(state: RunState, step: StepState, sample: Sample | None, now_ns: int) -> str:
     """Return the current step with its progress and elapsed time, printable."""
     elapsed = format_elapsed(max(0.0, (now_ns - step.started_monotonic_ns) / 1e9))
@@ -91,17 +117,96 @@ def step_words(state: RunState, step: StepState, sample: Sample | None, now_ns: 
     return printable(", ".join(filter(None, parts)))
 
 
+_STEPS_LINES = 2
+_BROKEN = 16
+"""Columns that a line loses where it is broken before a word."""
+_ARROW = " > "
+
+
+def steps_line(state: RunState, sample: Sample | None, now_ns: int, width: int, *, all_steps: bool) -> str:
+    """Return the running cell's steps: "mount ok > WORKLOAD 412 of 640 MiB > drain"; empty between cells.
+
+    all_steps: the whole cell where two lines hold it, else the steps before and after the current one.
+    """
+    if state.current_cell is None or not state.cells[state.current_cell].steps:
+        return ""
+    planned, steps = state.request.plan.cells[state.current_cell].steps, state.cells[state.current_cell].steps
+    last = steps[-1]
+    is_running = last.outcome is None
+    before = [_ended_words(step) for step in (steps[:-1] if is_running else steps)]
+    after = [step.kind.value for step in planned[last.number + 1 :]]
+    full, brief = (
+        (step_words(state, last, sample, now_ns), _brief_words(state, last, sample, now_ns)) if is_running else ("", "")
+    )
+    place = f"{last.number + 1} of {len(planned)}  "
+    if all_steps:
+        return printable(place + _whole(before, _loud(full), after, _STEPS_LINES * width - len(place) - _BROKEN))
+    for words in (full, brief):
+        line = place + _ARROW.join(filter(None, (*before[-1:], _loud(words), *after[:1])))
+        if cells_of(printable(line)) <= width:
+            return printable(line)
+    return shorten_middle(printable(place + _ARROW.join(filter(None, (_loud(brief), *after[:1])))), width)
+
+
+def _whole(before: list[str], now: str, after: list[str], room: int) -> str:
+    """Return all steps; where there is no room for them, the first ones and then the last ones as a number."""
+    kept_before, kept_after = list(before), list(after)
+    while True:
+        gone, to_come = len(before) - len(kept_before), len(after) - len(kept_after)
+        first = [f"{gone} ended"] if gone else []
+        last = [f"{to_come} more"] if to_come else []
+        text = _ARROW.join(filter(None, (*first, *kept_before, now, *kept_after, *last)))
+        if cells_of(printable(text)) <= room or len(kept_before) + len(kept_after) <= 2:
+            return text
+        if len(kept_before) > 1:
+            del kept_before[0]
+        else:
+            kept_after.pop()
+
+
+def _loud(words: str) -> str:
+    """Return a step's words with its kind in capitals: "workload: x" is "WORKLOAD x"."""
+    kind, _, rest = words.partition(": ")
+    return f"{kind.upper()} {rest}" if rest else words
+
+
+def _ended_words(step: StepState) -> str:
+    outcome = "ok" if step.outcome is Outcome.DONE else step.outcome.value if step.outcome else ""
+    verdict = step.verdict if step.verdict not in ("", CLEAN) else outcome
+    return f"{step.kind.value} {verdict}"
+
+
+def _brief_words(state: RunState, step: StepState, sample: Sample | None, now_ns: int) -> str:
+    """Return the current step with what matters most of its progress."""
+    elapsed = format_elapsed(max(0.0, (now_ns - step.started_monotonic_ns) / 1e9))
+    if step.kind is StepKind.WORKLOAD and sample is not None and sample.load is not None and is_of(step, sample):
+        total = _total_bytes(state, step)
+        of = f" of {format_bytes(total)}" if total else ""
+        return f"workload: {format_bytes(sample.load.bytes_done)}{of}, {elapsed}"
+    if step.kind is StepKind.DRAIN and sample is not None:
+        return f"drain: {format_bytes(sample.writeback.pending_bytes)} left, {elapsed}"
+    return f"{step.kind.value}: {progress_words(step, sample) or elapsed}"
+
+
+def _workload_of(state: RunState, step: StepState) -> Workload | None:
+    if state.current_cell is None:
+        return None
+    planned = state.request.plan.cells[state.current_cell]
+    number = planned.steps[step.number].workload if step.number < len(planned.steps) else None
+    return planned.workloads[number] if number is not None and number < len(planned.workloads) else None
+
+
+def _total_bytes(state: RunState, step: StepState) -> int:
+    workload = _workload_of(state, step)
+    return (workload.total_bytes or 0) if workload is not None else 0
+
+
 def _load_words(state: RunState, step: StepState, sample: Sample | None) -> str:
     """Return a workload's progress by its own counters; empty where they aren't of this step."""
     if step.kind is not StepKind.WORKLOAD or sample is None or sample.load is None or not is_of(step, sample):
         return ""
-    load, name, total_bytes = sample.load, step.title, 0
-    if state.current_cell is not None:
-        planned = state.request.plan.cells[state.current_cell]
-        number = planned.steps[step.number].workload if step.number < len(planned.steps) else None
-        if number is not None and number < len(planned.workloads):
-            workload = planned.workloads[number]
-            name, total_bytes = workload.name or workload.kind.value, workload.total_bytes or 0
+    load, workload, total_bytes = sample.load, _workload_of(state, step), _total_bytes(state, step)
+    name = step.title if workload is None else workload.name or workload.kind.value
     of = f" of {format_bytes(total_bytes)}" if total_bytes else ""
     files = f"{load.files_done} file{'s' if load.files_done != 1 else ''}"
     threads = f"{load.threads_running} thread{'s' if load.threads_running != 1 else ''}"

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fsconsole.model.state import CellStatus, RunState
+from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus
 from fsconsole.model.verdicts import compared
 from fsconsole.results.blocks import Block, BlockKind, BlockRow, blocks_of
-from fsconsole.results.content import scale_for
+from fsconsole.results.content import ColumnScale, scale_for
 from fsconsole.results.grid import build_grid, highest_first
+from fsconsole.show.charts import round_above
 from fsconsole.text import cells_of, pad_left, pad_right, printable, shorten_middle
 
-MOST_ROWS = 5
+MOST_ROWS = 6
+"""Of a ranking in a terminal of 24 lines."""
 _BEST = 3
-_BAR_CELLS = 20
-_FIGURES_CELLS = 33
-"""Of figure, rounds and difference, with their gaps."""
+_LEAST_NAME, _LEAST_BAR, _MOST_BAR = 8, 8, 60
+_FIGURE_CELLS, _ROUNDS_CELLS, _CHANGE_CELLS, _WORDS_CELLS = 9, 4, 10, 11
+_AFTER_CELLS = _FIGURE_CELLS + _ROUNDS_CELLS + _CHANGE_CELLS + _WORDS_CELLS
+_NOT_STARTED = frozenset({CellStatus.PENDING, CellStatus.UNAVAILABLE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,46 +33,112 @@ class RaceRow:
     is_baseline: bool
     is_running: bool
     failed: int
+    cell: int
+    """Index of its running cell, else of the last one that started, else of its first."""
+    repeat: int
+    """Round of that cell."""
 
 
-def race_rows(state: RunState) -> tuple[Block | None, tuple[RaceRow, ...]]:
-    """Return the current workload's block and its rows, best first; (None, ()) where nothing can be ranked."""
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The current workload's block and its rows, best first; rows without a figure are last."""
+
+    block: Block
+    rows: tuple[RaceRow, ...]
+    is_over: bool
+
+    @property
+    def scale(self) -> ColumnScale:
+        """Unit and decimals of the figures."""
+        return scale_for(self.block.metric, [row.value for row in self.rows if row.value is not None])
+
+    @property
+    def end(self) -> float:
+        """End of the bars' scale, above the highest figure so far: no bar is full; 0 before the first figure."""
+        return round_above(max((row.value for row in self.rows if row.value is not None), default=0.0))
+
+
+def ranking_of(state: RunState) -> Ranking | None:
+    """Return the ranking of the current workload; None where a block has less than two rows."""
     blocks = [block for block in blocks_of(state, build_grid(state)) if block.kind is BlockKind.LOAD]
     part = current_workload(state)
     block = next((one for one in blocks if (one.rows[0].row.key.workload or 0) == part), None)
     if block is None or len(block.rows) < 2:
-        return None, ()
+        return None
     base = next((row for row in block.rows if row.is_baseline), None)
     rows = [_row(state, block, row, base) for row in block.rows]
     known = [row for row in rows if row.value is not None]
     known.sort(key=lambda row: row.value or 0.0, reverse=highest_first(block.metric))
-    return block, (*known, *(row for row in rows if row.value is None))
+    unknown = [row for row in rows if row.value is None]
+    return Ranking(block, (*known, *unknown), state.status is RunStatus.FINISHED)
+
+
+@dataclass(frozen=True, slots=True)
+class RankingLine:
+    """A row in three parts: text before the bar, the bar in columns, text after it."""
+
+    row: RaceRow
+    before: str
+    bar: int
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class RankingTable:
+    """The rows in sight; bar is the width of the bars' column."""
+
+    head: str
+    bar: int
+    lines: tuple[RankingLine, ...]
+
+
+def ranking_table(race: Ranking, width: int, most: int, *, alive: bool = True) -> RankingTable:
+    """Return at most so many rows, and a head, of at most width cells each; alive: an engine runs."""
+    shown = _in_sight(race.rows, most)
+    names = max(cells_of(printable(row.name)) for row in race.rows)
+    names = max(_LEAST_NAME, min(names, width - _AFTER_CELLS - _LEAST_BAR - 1))
+    bar = max(0, min(_MOST_BAR, width - names - 1 - _AFTER_CELLS))
+    lines = []
+    for row in shown:
+        figure = "-" if row.value is None else race.scale.text(row.value)
+        name = pad_right(shorten_middle(printable(row.name), names), names + 1)
+        length = round(bar * row.value / race.end) if row.value and race.end else 0
+        room = width - cells_of(name) - bar
+        lines.append(
+            RankingLine(row, name, max(0, min(length, bar)), shorten_middle(_after(row, figure, alive=alive), room))
+        )
+    return RankingTable(_head(race, len(race.rows) - len(shown), names + 1 + bar, width), bar, tuple(lines))
 
 
 def race_lines(state: RunState, width: int) -> list[str]:
-    """Return the ranking in at most MOST_ROWS + 1 lines of at most width cells; none before the first figure."""
-    block, rows = race_rows(state)
-    known = [row.value for row in rows if row.value is not None]
-    if block is None or not known:
+    """Return the ranking as text in at most MOST_ROWS + 1 lines of at most width cells; none before the first figure."""
+    race = ranking_of(state)
+    if race is None or not race.end:
         return []
-    shown = _in_sight(rows)
-    scale, names = scale_for(block.metric, known), max(cells_of(printable(row.name)) for row in shown)
-    names = max(8, min(names, width - _FIGURES_CELLS - _BAR_CELLS))
-    more = f", {len(rows) - len(shown)} more" if len(shown) < len(rows) else ""
-    head = printable(f"{block.metric.column}, {scale.unit or 'number'} so far{more}")
-    against = f"vs {shorten_middle(printable(block.baseline), 12)}" if block.baseline else ""
-    lead = names + _BAR_CELLS + 2
-    lines = [pad_right(shorten_middle(head, lead), lead) + f"{'':>11}  n  {against}"]
-    for row in shown:
-        # The scale ends above the best figure so far: no bar is full before all are over.
-        length = round(0.9 * _BAR_CELLS * (row.value or 0.0) / (max(known) or 1.0))
-        figure = "-" if row.value is None else scale.text(row.value)
-        name = pad_right(shorten_middle(printable(row.name), names), names)
-        text = (
-            f"{'>' if row.is_running else ' '}{name} {'#' * length:<{_BAR_CELLS}}{pad_left(figure, 11)}{row.rounds:>3}"
-        )
-        lines.append(f"{text}  {_words(row)}".rstrip())
-    return [shorten_middle(line.rstrip(), width) for line in lines]
+    table = ranking_table(race, width - 1, MOST_ROWS)
+    rows = (
+        f"{'>' if line.row.is_running else ' '}{line.before}{'#' * line.bar:<{table.bar}}{line.after}"
+        for line in table.lines
+    )
+    return [f" {table.head}".rstrip(), *(row.rstrip() for row in rows)]
+
+
+def _head(race: Ranking, more: int, lead: int, width: int) -> str:
+    """Return the heads: load where there are several, column, unit, rows left out, end of the bars' scale."""
+    block, unit = race.block, race.scale.unit or "number"
+    words = f"{block.metric.column}, {unit}{'' if race.is_over else ' so far'}{f', {more} more' if more else ''}"
+    end = f" {race.scale.text(race.end)}|" if race.end else ""
+    room = lead - cells_of(words) - cells_of(end) - len(": ")
+    if len(block.rows[0].row.key.workloads) > 1 and room >= _LEAST_NAME:
+        words = f"{shorten_middle(block.name, room)}: {words}"
+    words = printable(words)
+    if cells_of(words) + cells_of(end) > lead:
+        end = ""
+    words = pad_right(shorten_middle(words, lead), lead - cells_of(end)) + end
+    against = (
+        f"vs {shorten_middle(printable(block.baseline), _CHANGE_CELLS + _WORDS_CELLS - 5)}" if block.baseline else ""
+    )
+    return shorten_middle(f"{words}{'':>{_FIGURE_CELLS}}{'n':>{_ROUNDS_CELLS}}  {against}".rstrip(), width)
 
 
 def current_workload(state: RunState) -> int:
@@ -87,20 +156,45 @@ def _row(state: RunState, block: Block, row: BlockRow, base: BlockRow | None) ->
         other = base.row.readings(block.metric)
         pair = compared(own, other, block.metric, family=max(1, block.family), same=block.same, with_more=False)
         change = pair.own / pair.other - 1 if pair is not None and pair.other else None
-    failed = sum(cell.status is CellStatus.FAILED for cell in row.row.cells)
-    running = state.current_cell in row.row.indexes
-    value = row.row.estimate(block.metric)
-    return RaceRow(row.title, value, len(own), change, row.is_baseline, running, failed)
+    cells = [state.cells[index] for index in row.row.indexes]
+    cell = _cell_of(cells, state.current_cell)
+    return RaceRow(
+        name=row.title,
+        value=row.row.estimate(block.metric),
+        rounds=len(own),
+        change=change,
+        is_baseline=row.is_baseline,
+        is_running=cell == state.current_cell,
+        failed=sum(one.status is CellStatus.FAILED for one in cells),
+        cell=cell,
+        repeat=state.request.plan.cells[cell].repeat,
+    )
 
 
-def _in_sight(rows: Sequence[RaceRow]) -> list[RaceRow]:
+def _cell_of(cells: Sequence[CellState], current: int | None) -> int:
+    started = [cell.index for cell in cells if cell.status not in _NOT_STARTED]
+    return (
+        current
+        if current in [cell.index for cell in cells] and current is not None
+        else max(started, default=cells[0].index)
+    )
+
+
+def _in_sight(rows: Sequence[RaceRow], most: int) -> list[RaceRow]:
     """Return the best three, the baseline, the running one, and neighbours as far as there is room, in their order."""
     wanted = [*range(min(_BEST, len(rows)))]
     wanted += [place for place, row in enumerate(rows) if row.is_baseline or row.is_running]
-    kept = list(dict.fromkeys((*wanted, *range(len(rows)))))[:MOST_ROWS]
+    near = [place for place, row in enumerate(rows) if row.is_running]
+    wanted += [place + by for place in near for by in (-1, 1) if 0 <= place + by < len(rows)]
+    kept = list(dict.fromkeys((*wanted, *range(len(rows)))))[: max(1, most)]
     return [rows[place] for place in sorted(kept)]
 
 
-def _words(row: RaceRow) -> str:
+def _after(row: RaceRow, figure: str, *, alive: bool) -> str:
     change = "base" if row.is_baseline else "" if row.change is None else f"{100 * row.change:+.0f} %"
-    return "  ".join(filter(None, (change, f"{row.failed} failed" if row.failed else "")))
+    running = f"{'running' if alive else 'stopped'} #{row.repeat}" if row.is_running else ""
+    words = "  ".join(filter(None, (running, f"{row.failed} failed" if row.failed else "")))
+    text = (
+        f"{pad_left(figure, _FIGURE_CELLS)}{row.rounds:>{_ROUNDS_CELLS}}  {pad_right(change, _CHANGE_CELLS - 2)}{words}"
+    )
+    return text.rstrip()

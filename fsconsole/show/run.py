@@ -23,10 +23,13 @@ from fsconsole.show.progress import (
     cell_head,
     check_verdict,
     command_words,
+    done_share,
     place_words,
     rates_words,
-    step_words,
+    run_words,
+    steps_line,
 )
+from fsconsole.show.race import MOST_ROWS
 from fsconsole.text import cells_of, decode, pad_right, printable, printable_lines, shorten_middle
 from fsconsole.units import (
     format_bytes,
@@ -102,10 +105,10 @@ def cleaned_words(printed: str) -> str:
 
 # Heights of the parts of the Run screen, so that 24 lines show what matters.
 
-_CELLS, _GAUGES, _PLOT = 5, 7, 4
-"""Least height of each part."""
-_MOST_CELLS = 12
-_MOST_PLOT = 40
+_STRIPS, _ONE_STRIP = 8, 5
+"""Least heights of both charts over one axis, and of one."""
+_LEAST_GAUGES = 3
+_LEAST_ROWS = 1 + MOST_ROWS
 WIDE_COLUMNS = 150
 """From here on gauges stand in two columns."""
 
@@ -114,23 +117,39 @@ WIDE_COLUMNS = 150
 class RunHeights:
     """Lines for each part; 0: it isn't shown."""
 
-    cells: int
+    rows: int
     gauges: int
     plot: int
 
 
-def room_for(lines: int, *, cells: int, gauges: int, plot: bool) -> RunHeights:
-    """Return how so many lines are used for so many cells and lines of gauges, with or without a plot."""
-    least_plot = _PLOT if plot and lines >= _CELLS + _PLOT + 2 else 0
-    cell_lines = min(cells, _CELLS, max(1, lines - least_plot - 2))
-    gauge_lines = min(gauges, max(0, lines - cell_lines - least_plot))
-    if least_plot:
-        # A plot of six lines before an eighth gauge, and all gauges before a higher plot.
-        gauge_lines = min(gauge_lines, max(_GAUGES, lines - cell_lines - 2 * _PLOT))
-    rest = lines - cell_lines - gauge_lines - least_plot
-    more_cells = min(max(0, cells - cell_lines), _MOST_CELLS - _CELLS, rest // 2 if least_plot else rest)
-    plot_lines = min(_MOST_PLOT, least_plot + rest - more_cells) if least_plot else 0
-    return RunHeights(cell_lines + more_cells, gauge_lines, plot_lines)
+_GROWTH = (
+    ("gauges", _LEAST_GAUGES),
+    ("rows", _LEAST_ROWS),
+    ("gauges", 7),
+    ("plot", 12),
+    ("rows", 13),
+    ("gauges", 99),
+    ("rows", 25),
+    ("plot", 40),
+)
+"""Parts and the heights that they grow to, in this order."""
+
+
+def room_for(lines: int, *, rows: int, gauges: int, plot: bool) -> RunHeights:
+    """Return how so many lines are used for so many rows with their head, and gauges, with or without charts."""
+    most = {"rows": rows, "gauges": gauges, "plot": 99 if plot else 0}
+    height = {"rows": min(rows, 4, max(1, lines)), "gauges": 0, "plot": 0}
+    rest = lines - height["rows"]
+    if plot:
+        least = (_STRIPS, _ONE_STRIP)
+        height["plot"] = next((each for each in least if rest - each >= min(gauges, 1)), 0)
+        most["plot"] = 99 if height["plot"] else 0
+        rest -= height["plot"]
+    for part, goal in _GROWTH:
+        taken = max(0, min(rest, min(goal, most[part]) - height[part]))
+        height[part] += taken
+        rest -= taken
+    return RunHeights(height["rows"], height["gauges"], height["plot"])
 
 
 _LEAST_DETAIL = 31
@@ -146,15 +165,31 @@ _TONES = {
 }
 
 
+_PROGRESS_CELLS = 30
+_LEAST_PROGRESS = 8
+
+
 def title_line(snapshot: RunSnapshot, now_ns: int, width: int) -> str:
-    """Return the run's title, status and time left; now_ns is CLOCK_MONOTONIC."""
+    """Return the run's title, its progress as a bar, cells and time left, or its status; now_ns is CLOCK_MONOTONIC."""
     standing = printable(standing_words(snapshot, now_ns))
     title = printable(snapshot.state.request.plan.title or snapshot.folder.name)
     title += f" ({snapshot.names.of_all})" if snapshot.names.of_all else ""
     room = width - cells_of(standing) - 2
     if room < len("a title"):
         return shorten_middle(standing, width)
-    return f"{shorten_middle(title, room)}: {standing}"
+    if not _is_going(snapshot):
+        return f"{shorten_middle(title, room)}: {standing}"
+    # At least a third of the room is the title's; the bar is left out where it would have few columns.
+    bar = min(_PROGRESS_CELLS, max(room // 3, room - cells_of(title)) - 4, room - room // 3 - 4)
+    if bar < _LEAST_PROGRESS:
+        return f"{shorten_middle(title, room)}: {standing}"
+    share = done_share(snapshot.state, now_ns, per_cell_s=snapshot.known.cell_s)
+    drawn = f"[{'#' * int(bar * share):.<{bar}}]"
+    return f"{shorten_middle(title, room - bar - 4)}  {drawn}  {standing}"
+
+
+def _is_going(snapshot: RunSnapshot) -> bool:
+    return snapshot.alive and snapshot.state.status in (RunStatus.RUNNING, RunStatus.PAUSED)
 
 
 def standing_words(snapshot: RunSnapshot, now_ns: int) -> str:
@@ -166,11 +201,14 @@ def standing_words(snapshot: RunSnapshot, now_ns: int) -> str:
         )
         # Here a key resumes it.
         return words.removesuffix(f": fsconsole resume {state.request.run_id}")
-    return place_words(state, now_ns, per_cell_s=snapshot.known.cell_s)
+    return run_words(state, now_ns, per_cell_s=snapshot.known.cell_s)
 
 
-def step_line(snapshot: RunSnapshot, now_ns: int) -> str:
-    """Return what is being done right now, or what can be done where nothing is."""
+ALL_STEPS_COLUMNS = 120
+
+
+def step_line(snapshot: RunSnapshot, now_ns: int, width: int) -> str:
+    """Return the steps of the running cell, or what can be done where nothing is running."""
     state = snapshot.state
     if snapshot.finished or snapshot.is_imported:
         return "The run is over; enter shows its results."
@@ -180,11 +218,32 @@ def step_line(snapshot: RunSnapshot, now_ns: int) -> str:
         return "Interrupted and cleaned up: r resumes the run."
     if snapshot.dead:
         return "Its engine died: c cleans up, r resumes the run."
-    step = state.current_step
-    if step is None:
-        is_waiting = state.status is RunStatus.PAUSED and state.current_cell is None
-        return "Paused before the next cell; p continues." if is_waiting else "between steps"
-    return step_words(state, step, snapshot.sample, now_ns)
+    if state.current_cell is None:
+        is_waiting = state.status is RunStatus.PAUSED
+        return "Paused before the next cell; p continues." if is_waiting else "between cells"
+    all_steps = width >= ALL_STEPS_COLUMNS
+    return steps_line(state, snapshot.sample, now_ns, width, all_steps=all_steps) or "between steps"
+
+
+def event_line(snapshot: RunSnapshot, width: int) -> str:
+    """Return the latest event: a warning of the running cell, else the end of the cell before it, else one of the run."""
+    state = snapshot.state
+    running = state.cells[state.current_cell] if state.current_cell is not None else None
+    if running is not None and running.warnings:
+        latest = running.warnings[-1]
+        return shorten_middle(printable(f"warning: {latest.kind.value.replace('-', ' ')}: {latest.reason}"), width)
+    last = state.current_cell if state.current_cell is not None else len(state.cells)
+    over = (cell for cell in reversed(state.cells[:last]) if cell.status in _TOLD)
+    if (cell := next(over, None)) is not None:
+        name = snapshot.names.text(cell.index, max(8, width - _LEAST_DETAIL - len("cell 10000 skipped: ")))
+        head = f"cell {cell.index + 1} {name} {cell.status.value}: "
+        return shorten_middle(head + _detail(snapshot, cell, cell.status, max(2, width - cells_of(head))), width)
+    if state.warnings:
+        return shorten_middle(printable(f"warning: {state.warnings[-1].reason}"), width)
+    return ""
+
+
+_TOLD = frozenset({CellStatus.DONE, CellStatus.FAILED, CellStatus.STOPPED})
 
 
 def cell_in_sight(state: RunState) -> int:

@@ -19,7 +19,7 @@ from fsconsole.errors.runs import JournalUnusable
 from fsconsole.journal.fold import fold
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import best_before, highest_before, point_of, points_before
-from fsconsole.model.state import RunStatus
+from fsconsole.model.state import RunState, RunStatus
 from fsconsole.show.history import (
     FIRST_SLOT_S,
     MAX_SLOTS,
@@ -31,6 +31,7 @@ from fsconsole.show.history import (
     known_of,
     names_of,
 )
+from fsconsole.show.race import Ranking, current_workload, ranking_of
 
 _IDLE_S = 1.0
 """Between polls of a run without an engine: it may be resumed."""
@@ -52,6 +53,8 @@ class Watch:
         self._keeper = Keeper()
         self._names: Names | None = None
         self._known: tuple[object, CellEstimates] | None = None
+        self._ranking: tuple[object, Ranking | None] = ((), None)
+        """Ranking, and what it was made of: a grid of many cells takes longer than a poll."""
         self._older = self._follower.samples_before
         self._past: int | None = None
         """The last sample of the curves' further past, 0 where they have none; None before it is known."""
@@ -80,9 +83,16 @@ class Watch:
             sample=state.last_sample,
             history=self._keeper.history(),
             alive=seen.alive,
+            ranking=self._ranked(state),
             read_only=not seen.alive and state.status is not RunStatus.FINISHED and is_read_only(self._folder),
             is_imported=self._folder.is_imported,
         )
+
+    def _ranked(self, state: RunState) -> Ranking | None:
+        of = (tuple(cell.status for cell in state.cells), state.current_cell, current_workload(state), state.status)
+        if self._ranking[0] != of:
+            self._ranking = (of, ranking_of(state))
+        return self._ranking[1]
 
     def look_back(self) -> bool:
         """Read some more of the past; return whether there was any more of it. Raises as look()."""

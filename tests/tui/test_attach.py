@@ -39,7 +39,7 @@ async def test_a_run_that_goes_on_is_offered_at_the_start_and_shown_by_enter(
             await shows(pilot, "A run is in progress:", "two filesystems", "cell 1 of 2, about", "on /dev/")
             assert app.current_mode == "devices"
             await pilot.press("enter")
-            await shows(pilot, "two filesystems: cell 1 of 2")
+            await shows(pilot, "two filesystems  [", "0/2 cells")
             assert (app.current_mode, app.session.folder) == ("run", run.folder)
 
 
@@ -57,7 +57,7 @@ async def test_the_keys_of_the_screens_lead_there_from_the_offer_and_escape_leav
                 assert (app.current_mode, app.session.folder) == (mode, None), key
                 if key == "escape":
                     await pilot.press("3")
-                    await shows(pilot, "two filesystems: cell 1 of 2")
+                    await shows(pilot, "two filesystems  [", "0/2 cells")
         assert run.asked == []
 
 

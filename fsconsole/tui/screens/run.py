@@ -26,6 +26,7 @@ from fsconsole.show import run as view
 from fsconsole.show.gauges import age_words, gauges
 from fsconsole.show.history import RunSnapshot
 from fsconsole.show.lines import TextLine
+from fsconsole.show.race import RankingTable, ranking_table
 from fsconsole.text import cells_of, printable
 from fsconsole.tui.bridge import Bridge
 from fsconsole.tui.screens.base import ConsoleScreen
@@ -34,7 +35,7 @@ from fsconsole.tui.screens.dialogs import Dialog
 from fsconsole.tui.terminal import plain
 from fsconsole.tui.widgets.charts import Chart
 from fsconsole.tui.widgets.lists import List
-from fsconsole.tui.widgets.rows import Numbered, Spans, Texts
+from fsconsole.tui.widgets.rows import Keyed, Numbered, Spans, Texts
 
 _AGAIN_S = 1.0
 
@@ -103,6 +104,26 @@ class OutputScreen(Dialog[None]):
         self.query_one(List).focus()
 
 
+class RaceRows(Keyed):
+    """The ranking: a row a variant, with its bar."""
+
+    head = 1
+    is_pointed = True
+
+    def __init__(self, table: RankingTable, full: str) -> None:
+        super().__init__([line.row.name for line in table.lines])
+        self.table, self._full = table, full
+
+    def spans(self, line: int) -> Spans:
+        found = self.table.lines[line]
+        tone = "strong" if found.row.is_running else "" if found.row.rounds else "weak"
+        bar = (self._full * found.bar).ljust(self.table.bar)
+        return ((found.before, tone), (bar, "primary"), (found.after, tone))
+
+    def head_spans(self, y: int, cursor: int, page: int) -> Spans:
+        return ((f"  {self.table.head}", "head"),)
+
+
 _LIVING = frozenset({"pause", "skip", "stop_after", "stop_now", "detach"})
 _DEAD = frozenset({"cleanup", "resume"})
 _SEEN = frozenset({"log", "plotted", "window", "plot_shown"})
@@ -110,7 +131,7 @@ OFFERED_AT_TIMES = tuple(sorted(_LIVING | _DEAD | _SEEN))
 """Actions that check_action refuses at times."""
 
 
-_TITLE = 1
+_TITLE, _EVENT = 1, 1
 _MOST_STEP = 2
 _NOTHING = "No run is shown. Plan one (2) and start it, or open one of the list (5)."
 
@@ -167,6 +188,7 @@ class RunScreen(ConsoleScreen):
         yield Static(plain(""), id="step")
         yield Chart(id="gauges")
         yield Chart(id="plot")
+        yield Static(plain(""), id="event")
         yield Static(plain(_NOTHING), id="nothing")
 
     def on_mount(self) -> None:
@@ -262,20 +284,39 @@ class RunScreen(ConsoleScreen):
         width = self.size.width
         self._put("#title", view.title_line(snapshot, now_ns, width))
         age = age_words(snapshot.sample, now_ns, alive=snapshot.alive)
-        self._put("#step", "  ".join(filter(None, (view.step_line(snapshot, now_ns), f"({age})" if age else ""))))
+        step = view.step_line(snapshot, now_ns, width - (cells_of(age) + 4 if age else 0))
+        self._put("#step", "  ".join(filter(None, (step, f"({age})" if age else ""))))
+        self._put("#event", view.event_line(snapshot, width))
         values = gauges(snapshot)
         self._share_out(snapshot, len(values))
-        cells, row, count = (
-            self.query_one("#cells", List),
-            partial(view.cell_row, snapshot),
-            len(snapshot.state.cells),
-        )
-        at = "" if cells.was_moved else str(view.cell_in_sight(snapshot.state))
-        cells.show(lambda width: Numbered(count, row, width), at=at)
+        self._show_rows(snapshot)
         self.query_one("#gauges", Chart).show(values)
         if self.query_one("#plot").display:
             value = view.plot(snapshot, self.plotted, last_minute=self.last_minute)
             self.query_one("#plot", Chart).show(value)
+
+    def _show_rows(self, snapshot: RunSnapshot) -> None:
+        """Show the ranking, or the cells where there is nothing to rank."""
+        listed, ranking = self.query_one("#cells", List), snapshot.ranking
+        if ranking is not None:
+            full = self.session.terminal.glyphs.full
+            running = next((row.name for row in ranking.rows if row.is_running), "")
+
+            def ranked(width: int) -> RaceRows:
+                most = max(1, listed.size.height - RaceRows.head)
+                return RaceRows(ranking_table(ranking, width - len("> ") - 1, most, alive=snapshot.alive), full)
+
+            listed.show(ranked, at="" if listed.was_moved else running)
+            return
+        count, row = len(snapshot.state.cells), partial(view.cell_row, snapshot)
+        at = "" if listed.was_moved else str(view.cell_in_sight(snapshot.state))
+        listed.show(lambda width: Numbered(count, row, width), at=at)
+
+    def _marked_cell(self) -> int:
+        """Return the cell at the cursor: of a variant its running or latest one."""
+        listed = self.query_one("#cells", List)
+        rows = listed.rows
+        return rows.table.lines[listed.cursor].row.cell if isinstance(rows, RaceRows) else listed.cursor
 
     def _put(self, selector: str, text: str) -> None:
         before, width = str(self.query_one(selector, Static).content), self.size.width
@@ -286,9 +327,10 @@ class RunScreen(ConsoleScreen):
     def _share_out(self, snapshot: RunSnapshot, gauge_count: int) -> None:
         lines = (gauge_count + 1) // 2 if self.size.width >= view.WIDE_COLUMNS else gauge_count
         step = 1 + (cells_of(str(self.query_one("#step", Static).content)) - 1) // max(1, self.size.width)
-        free = self.query_one("#content").size.height - _TITLE - min(step, _MOST_STEP)
-        room = view.room_for(free, cells=len(snapshot.state.cells), gauges=lines, plot=self.plot_shown)
-        for selector, height in (("#cells", room.cells), ("#gauges", room.gauges), ("#plot", room.plot)):
+        free = self.query_one("#content").size.height - _TITLE - min(step, _MOST_STEP) - _EVENT
+        rows = len(snapshot.state.cells) if snapshot.ranking is None else 1 + len(snapshot.ranking.rows)
+        room = view.room_for(free, rows=rows, gauges=lines, plot=self.plot_shown)
+        for selector, height in (("#cells", room.rows), ("#gauges", room.gauges), ("#plot", room.plot)):
             widget = self.query_one(selector)
             widget.display = height > 0
             widget.styles.height = max(1, height)
@@ -355,7 +397,7 @@ class RunScreen(ConsoleScreen):
 
     def action_log(self) -> None:
         if self.snapshot is not None and self.snapshot.state.cells:
-            self.app.push_screen(LogScreen(lambda: self.snapshot, self.query_one("#cells", List).cursor))
+            self.app.push_screen(LogScreen(lambda: self.snapshot, self._marked_cell()))
 
     def action_plotted(self) -> None:
         self.plotted = self.plotted.following

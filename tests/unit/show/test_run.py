@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
+from fsconsole.model.events import Outcome
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import RAW, StepKind, Variant
 from fsconsole.model.sample import BdiStats, LoadProgress, Pressure, Role, Sample, Writeback
-from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus
+from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
 from fsconsole.show.charts import GaugeValue
 from fsconsole.show.gauges import TEXT_CELLS, age_words, gauges
 from fsconsole.show.history import RunSnapshot
 from fsconsole.show.lines import TextLine
-from fsconsole.show.run import Plotted, cell_in_sight, cell_row, plot, room_for, step_line, title_line
+from fsconsole.show.run import Plotted, cell_in_sight, cell_row, event_line, plot, room_for, step_line, title_line
 from fsconsole.text import GIB, MIB, cells_of
 from tests.unit.results import build
 
@@ -30,11 +32,13 @@ def sample(step: str, *, at_ns: int = NOW_NS, **how: object) -> Sample:
     return replace(made, writeback=Writeback(3 * GIB, 100 * MIB))
 
 
-def test_the_title_says_which_cell_of_how_many_and_what_is_left() -> None:
+def test_the_title_has_the_progress_of_the_run_the_cells_done_and_the_time_left() -> None:
     line = title_line(build.snapshot(going()), NOW_NS, 80)
-    assert line.startswith("four filesystems: cell 3 of 4, about ")
-    assert line.endswith(" left")
-    assert "paused, cell 3 of 4" in title_line(build.snapshot(going(status=RunStatus.PAUSED)), NOW_NS, 80)
+    assert re.fullmatch(r"four filesystems  \[#+\.+\]  2/4 cells  about .* left", line)
+    assert line.index("]") - line.index("[") == 31
+    assert line.count("#") < 3 / 4 * 30
+    assert "PAUSED  2/4 cells" in title_line(build.snapshot(going(status=RunStatus.PAUSED)), NOW_NS, 80)
+    assert "[" not in title_line(build.snapshot(going(), alive=False), NOW_NS, 80)
 
 
 def row_of(state: RunState, index: int, width: int = 80, *, alive: bool = True) -> TextLine:
@@ -42,7 +46,7 @@ def row_of(state: RunState, index: int, width: int = 80, *, alive: bool = True) 
 
 
 def step_of(state: RunState, sample: Sample | None = None, *, alive: bool = True) -> str:
-    return step_line(build.snapshot(state, sample, alive=alive), NOW_NS)
+    return step_line(build.snapshot(state, sample, alive=alive), NOW_NS, 80)
 
 
 def test_no_line_is_wider_than_the_screen() -> None:
@@ -83,14 +87,45 @@ def test_a_check_that_found_something_and_a_cell_of_a_dead_engine_stand_out() ->
     assert ("interrupted  engine died" in row.text, row.tone) == (True, "bad")
 
 
-def test_the_step_says_how_far_it_is_by_samples_of_its_own() -> None:
+def test_the_step_line_has_the_step_before_the_current_one_with_its_progress_and_the_next() -> None:
     draining = step_of(going(), sample("drain"))
-    assert draining.startswith("drain: application done, 3.1 GiB still dirty, ")
+    assert draining.startswith("4 of 7  workload ok > DRAIN 3.1 GiB left, ")
+    assert draining.endswith(" > extents")
     load, loading = LoadProgress(256 * MIB, 4096, 1, 16, 1e8), going(StepKind.WORKLOAD)
-    line = "workload: large files, 256.0 MiB of 1.0 GiB, 1 file, 16 threads, 8.0 s"
+    line = "3 of 7  mkfs ok > WORKLOAD 256.0 MiB of 1.0 GiB, 8.0 s > drain"
     assert step_of(loading, sample("workload", load=load)) == line
     for other in (sample("workload", at_ns=build.SECOND_NS), sample("mkfs")):
-        assert step_of(loading, other) == "workload: large files, 8.0 s"
+        assert "WORKLOAD large files, 8.0 s > drain" in step_of(loading, other)
+
+
+def test_120_columns_have_the_whole_cell_or_as_much_as_two_lines_hold_with_the_rest_as_numbers() -> None:
+    shown = build.snapshot(going(), sample("drain"))
+    line = step_line(shown, NOW_NS, 120)
+    assert line.startswith("4 of 7  gate ok > mkfs ok > workload ok > DRAIN application done, 3.1 GiB still dirty")
+    assert line.endswith(" > extents > check > delete")
+    many = tuple(replace(build.STEPS[1], title=f"step {n}") for n in range(40))
+    cell = replace(CELLS[2], steps=(*many, *build.STEPS[3:]))
+    at = StepState(40, StepKind.DRAIN, "drain", 7 * build.SECOND_NS)
+    steps = (*(StepState(n, StepKind.MKFS, "", 0, Outcome.DONE, 1.0) for n in range(40)), at)
+    state = build.run(
+        (*CELLS[:2], cell), (build.done(0), build.done(1), CellState(2, CellStatus.RUNNING, 1, "", steps))
+    )
+    line = step_line(build.snapshot(replace(state, status=RunStatus.RUNNING)), NOW_NS, 120)
+    assert re.match(r"41 of 44  \d+ ended > mkfs ok > mkfs ok", line)
+    assert cells_of(line) <= 2 * 120
+    assert line.endswith("extents > check > delete")
+
+
+def test_the_event_line_has_the_latest_warning_of_the_cell_else_how_the_cell_before_ended() -> None:
+    assert event_line(build.snapshot(going()), 80).startswith(
+        "cell 2 ext4 data=writeback,nodelalloc failed: mkfs: mkfs."
+    )
+    warned = replace(going().cells[2], warnings=(build.warning(2),))
+    state = replace(going(), cells=(*going().cells[:2], warned, CellState(3)))
+    assert event_line(build.snapshot(state), 80) == "warning: short: it took 3.1 s"
+    assert event_line(build.snapshot(build.run(CELLS[:1], (CellState(0),))), 80) == ""
+    for width in (20, 60, 80, 200):
+        assert cells_of(event_line(build.snapshot(going()), width)) <= width
 
 
 def test_gauges_older_than_two_seconds_tell_their_age() -> None:
@@ -229,13 +264,12 @@ def test_cpu_writeback_and_pressure_are_told_by_kind() -> None:
     assert shown["CPU wait"].text == "some 11.0 %"
 
 
-def test_24_lines_have_five_cells_seven_gauges_and_a_plot() -> None:
+def test_24_lines_have_a_ranking_of_six_both_strips_and_the_gauges_that_matter_most() -> None:
     labels = [gauge.label for gauge in gauges(looked_at(full()))[:7]]
     assert labels == ["write", "read", "dirty", "CPU", "busy", "bdi", "I/O wait"]
-    room = room_for(24 - 6, cells=100, gauges=14, plot=True)
-    assert room.cells >= 5
-    assert room.gauges == 7
-    assert room.plot >= 4
+    room = room_for(24 - 6, rows=24, gauges=14, plot=True)
+    assert (room.rows, room.plot) == (7, 8)
+    assert room.gauges == 3
 
 
 def test_a_plot_has_a_scale_and_dirty_memory_its_thresholds() -> None:
@@ -254,7 +288,7 @@ def test_the_parts_never_take_more_lines_than_there_are() -> None:
     for cells in (0, 1, 6, 10_000):
         for wanted in (True, False):
             for lines in range(60):
-                room = room_for(lines, cells=cells, gauges=14, plot=wanted)
-                assert room.cells + room.gauges + room.plot <= max(lines, 1), (cells, wanted)
-                assert min(room.cells, room.gauges, room.plot) >= 0, (cells, wanted)
+                room = room_for(lines, rows=cells, gauges=14, plot=wanted)
+                assert room.rows + room.gauges + room.plot <= max(lines, 1), (cells, wanted)
+                assert min(room.rows, room.gauges, room.plot) >= 0, (cells, wanted)
                 assert wanted or room.plot == 0, (cells, wanted)
