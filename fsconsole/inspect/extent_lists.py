@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from fsconsole.errors.runs import ExtentsUnreadable
+
 DEBUGFS, XFS_DB = "debugfs", "xfs_db"
 """Names of the programs, as the catalog has them. ext2 and ext3 have block maps, btrfs has one tree for all files."""
 
@@ -26,19 +28,21 @@ def debugger_call(program: str, device: str, inodes: Sequence[int]) -> tuple[tup
     return (XFS_DB, "-r", *words, device), b""
 
 
-def share_in_blocks(program: str, said: str) -> float | None:
-    """Return the per cent of the files whose extent list takes blocks of its own; None where nothing was told."""
-    return _PARSERS[program](said)
+def share_in_blocks(program: str, device: str, said: str) -> float:
+    """Return the per cent of the files whose extent list takes blocks of its own. Raises ExtentsUnreadable."""
+    in_blocks = _PARSERS[program](said)
+    if not in_blocks:
+        raise ExtentsUnreadable(device, f"{program} told nothing of the extent lists")
+    return 100 * sum(in_blocks) / len(in_blocks)
 
 
-def _xfs_db(said: str) -> float | None:
-    formats = _XFS_FORMAT.findall(said)
-    return 100 * formats.count(_XFS_BTREE) / len(formats) if formats else None
+def _xfs_db(said: str) -> list[bool]:
+    return [found == _XFS_BTREE for found in _XFS_FORMAT.findall(said)]
 
 
-def _debugfs(said: str) -> float | None:
-    told = [part for part in said.split("debugfs: ")[1:] if _EXT_HEAD in part]
-    return 100 * sum(_EXT_NODE.search(part) is not None for part in told) / len(told) if told else None
+def _debugfs(said: str) -> list[bool]:
+    return [_EXT_NODE.search(part) is not None for part in said.split("debugfs: ")[1:] if _EXT_HEAD in part]
 
 
-_PARSERS: Mapping[str, Callable[[str], float | None]] = {XFS_DB: _xfs_db, DEBUGFS: _debugfs}
+_PARSERS: Mapping[str, Callable[[str], list[bool]]] = {XFS_DB: _xfs_db, DEBUGFS: _debugfs}
+"""Of each file that was told of: True where its list takes blocks of its own."""

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from os.path import dirname, realpath
-from typing import NoReturn
 
 import fsconsole
-from fsconsole.errors.runs import GeneratorFailed
 from fsconsole.model.command import CommandResult
 from fsconsole.model.load import MOST_PROCESSES, Latencies, edges_in, timed_in
-from fsconsole.model.wire import Mismatch, decode, encode
+from fsconsole.model.wire import encode
 from fsconsole.model.workload import Workload
 from fsconsole.system.memfd import CounterPage
 from fsconsole.system.run import RunningCommand, find_program, spawn
 from fsconsole.workloads.cage import caged
-from fsconsole.workloads.job import GO, HostReport, Job, Stage
+from fsconsole.workloads.job import HostReport, Job, Stage
 from fsconsole.workloads.protocol import LoadResult, failures_in_words
+from fsconsole.workloads.reports import Reports, ending_in_words
 from fsconsole.workloads.tree import SourceFiles, directory_name
 
 _HOST = (sys.executable, "-I", "-m", "fsconsole.workloads.host")
@@ -71,8 +69,7 @@ class BuiltInLoad:
         self._running = running
         self.workload = workload
         self._directory = ""
-        self._last_report: HostReport | None = None
-        self._ended_ns = 0
+        self._reports = Reports(running, HostReport)
 
     @property
     def pid(self) -> int:
@@ -81,17 +78,11 @@ class BuiltInLoad:
 
     def wait_ready(self) -> None:
         """Wait until all writers stand at the barrier. Raises GeneratorFailed."""
-        report = self._next_report(None)
-        if report.event is not Stage.READY:
-            self._fail(report.why)
-        self._directory = report.directory
+        self._directory = self._reports.wait_ready().directory
 
     def go(self) -> None:
         """Release the writers. Raises GeneratorFailed."""
-        try:
-            self._running.send(GO)
-        except BrokenPipeError:
-            self._fail("")
+        self._reports.go()
 
     def stop(self) -> None:
         """Ask the writers to end between operations."""
@@ -104,21 +95,17 @@ class BuiltInLoad:
 
     def finished(self, timeout_s: float) -> bool:
         """Wait up to timeout_s for the load's end; True where it has ended, however."""
-        try:
-            self._await_end(timeout_s)
-        except TimeoutError:
-            return False
-        return True
+        return self._reports.finished(timeout_s)
 
     def wait(self) -> LoadResult:
         """Wait for the last writer's end and return what they did."""
-        report = self._await_end(None)
+        report = self._reports.wait_end()
         # Its namespaces take a while to go (measured: 12 ms); the drain begins meanwhile.
         died = "" if report.event is Stage.DONE else ending_in_words(self._running.wait())
         threads = self.page.read()
         started = [thread for thread in threads if thread.started_ns]
         # A writer that was killed ended when its generator did.
-        ends_ns = [thread.ended_ns or self._ended_ns for thread in started]
+        ends_ns = [thread.ended_ns or self._reports.ended_ns for thread in started]
         read_bytes = sum(thread.read_bytes for thread in threads)
         return LoadResult(
             threads=threads,
@@ -146,33 +133,8 @@ class BuiltInLoad:
         self._running.wait()
         self.page.close()
 
-    def _await_end(self, timeout_s: float | None) -> HostReport:
-        if self._last_report is None:
-            self._last_report = self._next_report(timeout_s)
-            self._ended_ns = time.monotonic_ns()
-        return self._last_report
-
-    def _next_report(self, timeout_s: float | None) -> HostReport:
-        """Return the host's next report, DIED where it has ended without one."""
-        try:
-            return decode(HostReport, self._running.receive(timeout_s))
-        except (EOFError, Mismatch):
-            return HostReport(Stage.DIED)
-
-    def _fail(self, why: str) -> NoReturn:
-        # end() still returns its output.
-        raise GeneratorFailed(why or ending_in_words(self._running.wait()))
-
 
 def interpreter_places() -> tuple[str, ...]:
     """Return the directories of this interpreter and this package, without symbolic links."""
     places = (sys.prefix, sys.base_prefix, dirname(realpath(sys.executable)), dirname(fsconsole.__file__))
     return tuple(sorted({realpath(place) for place in places}))
-
-
-def ending_in_words(command: CommandResult) -> str:
-    """Return how a program ended, with the last line of its errors: "it ended with exit code 2: No such file"."""
-    said = command.err.strip().splitlines()
-    code = command.exit_code
-    ending = f"signal {-code}" if code < 0 else f"exit code {code}"
-    return f"it ended with {ending}" + (f": {said[-1]}" if said else "")

@@ -373,7 +373,7 @@ def _await_go(workers: list[Worker], directory: str) -> None:
                 raise Refused("a worker ended before its threads were ready")
             ready += len(said)
         os.close(worker.ready_reader)
-    _tell(HostReport(Stage.READY, directory))
+    _tell(HostReport(Stage.READY, directory=directory))
     if sys.stdin.readline().strip() != GO:
         raise Refused("the engine did not give the word")
 

@@ -32,12 +32,17 @@ class Stage(str, Enum):
     """Nothing was told any more; never sent."""
 
 
-class HostReport(Wire, frozen=True, omit_defaults=True):
-    """One line from the host; CPU times are those of its workers from GO on."""
+class LoadReport(Wire, frozen=True, omit_defaults=True):
+    """One line from the process that makes a load."""
 
     event: Stage
-    directory: str = ""
     why: str = ""
+
+
+class HostReport(LoadReport, frozen=True):
+    """One line from the host; CPU times are those of its workers from GO on."""
+
+    directory: str = ""
     user_s: float = 0.0
     system_s: float = 0.0
     busiest_s: float = 0.0

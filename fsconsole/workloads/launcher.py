@@ -20,7 +20,7 @@ from fsconsole.model.workload import Directories
 from fsconsole.system.processes import INIT_PID
 from fsconsole.system.run import RealExecutor, find_program, search_path
 from fsconsole.text import KIB
-from fsconsole.workloads.job import GO, Stage
+from fsconsole.workloads.job import GO, LoadReport, Stage
 from fsconsole.workloads.tree import DIRECTORY_FLAGS, namer
 
 EACH_FILE = "{file}"
@@ -47,11 +47,9 @@ class ProgramJob(Wire, frozen=True):
     """Layout of these files."""
 
 
-class ProgramReport(Wire, frozen=True, omit_defaults=True):
+class ProgramReport(LoadReport, frozen=True):
     """One line from the launcher; times are CLOCK_MONOTONIC, CPU times and memory those of the programs."""
 
-    event: Stage
-    why: str = ""
     started_ns: int = 0
     ended_ns: int = 0
     exit_code: int = 0

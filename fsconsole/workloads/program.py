@@ -9,23 +9,23 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from os.path import realpath
-from typing import NoReturn
 
 from msgspec.structs import replace
 
 from fsconsole.errors.runs import GeneratorFailed
 from fsconsole.model.command import CommandResult, ResourceUsage
 from fsconsole.model.load import Latencies
-from fsconsole.model.wire import Mismatch, decode, encode
+from fsconsole.model.wire import encode
 from fsconsole.model.workload import Generator, Workload, WorkloadKind
 from fsconsole.system.run import OUTPUT_LIMIT_BYTES, RunningCommand, find_program, spawn
 from fsconsole.text import decode as decode_text
 from fsconsole.workloads import bonnie, command, copy, dd, fio
-from fsconsole.workloads.builtin import ending_in_words, interpreter_places
+from fsconsole.workloads.builtin import interpreter_places
 from fsconsole.workloads.cage import caged
-from fsconsole.workloads.job import GO, Stage
+from fsconsole.workloads.job import Stage
 from fsconsole.workloads.launcher import ProgramJob, ProgramReport
 from fsconsole.workloads.protocol import LoadResult, ProgramFigures
+from fsconsole.workloads.reports import Reports, ending_in_words
 from fsconsole.workloads.tree import SourceFiles
 
 _LAUNCHER = (sys.executable, "-I", "-m", "fsconsole.workloads.launcher")
@@ -144,9 +144,9 @@ class ProgramLoad:
         self._directory = directory
         self._argv = argv
         self._outputs = outputs
-        self._last_report: ProgramReport | None = None
+        self._reports = Reports(running, ProgramReport)
         self._is_stopped = False
-        self._released_ns = self._ended_ns = 0
+        self._released_ns = 0
         self._ended: CommandResult | None = None
 
     @property
@@ -156,17 +156,12 @@ class ProgramLoad:
 
     def wait_ready(self) -> None:
         """Wait until the launcher is ready. Raises GeneratorFailed."""
-        report = self._next_report(None)
-        if report.event is not Stage.READY:
-            self._fail(report.why)
+        self._reports.wait_ready()
 
     def go(self) -> None:
         """Start the first program. Raises GeneratorFailed."""
         self._released_ns = time.monotonic_ns()
-        try:
-            self._running.send(GO)
-        except BrokenPipeError:
-            self._fail("")
+        self._reports.go()
 
     def stop(self) -> None:
         """Kill the programs."""
@@ -179,15 +174,11 @@ class ProgramLoad:
 
     def finished(self, timeout_s: float) -> bool:
         """Wait up to timeout_s for the end of the last program; True where it has ended, however."""
-        try:
-            self._await_end(timeout_s)
-        except TimeoutError:
-            return False
-        return True
+        return self._reports.finished(timeout_s)
 
     def wait(self) -> LoadResult:
         """Wait for the end of the last program and return what they did."""
-        report = self._await_end(None)
+        report = self._reports.wait_end()
         is_done, figures, why = report.event is Stage.DONE, ProgramFigures(), report.why
         if not is_done:
             why = why or ending_in_words(self._running.wait())
@@ -205,8 +196,8 @@ class ProgramLoad:
             written_bytes=figures.written_bytes,
             files_done=figures.files_done,
             first_started_ns=report.started_ns or self._released_ns,
-            first_ended_ns=report.ended_ns or self._ended_ns,
-            last_ended_ns=report.ended_ns or self._ended_ns,
+            first_ended_ns=report.ended_ns or self._reports.ended_ns,
+            last_ended_ns=report.ended_ns or self._reports.ended_ns,
             user_s=report.user_s,
             system_s=report.system_s,
             is_whole=not why,
@@ -222,7 +213,7 @@ class ProgramLoad:
         """Wait until the launcher is gone, and return the programs' outputs as those of the first command line."""
         if self._ended is None:
             launcher = self._running.wait()
-            report = self._last_report or ProgramReport(Stage.DIED)
+            report = self._reports.last
             result = self._result_of(report)
             code = report.exit_code if report.event is Stage.DONE else launcher.exit_code
             self._ended = CommandResult(result.argv, code, result.stdout, result.stderr + launcher.stderr, result.usage)
@@ -244,19 +235,3 @@ class ProgramLoad:
 
     def _output(self, fd: int) -> str:
         return decode_text(os.pread(fd, OUTPUT_LIMIT_BYTES, 0))
-
-    def _await_end(self, timeout_s: float | None) -> ProgramReport:
-        if self._last_report is None:
-            self._last_report = self._next_report(timeout_s)
-            self._ended_ns = time.monotonic_ns()
-        return self._last_report
-
-    def _next_report(self, timeout_s: float | None) -> ProgramReport:
-        """Return the launcher's next report, DIED where it has ended without one."""
-        try:
-            return decode(ProgramReport, self._running.receive(timeout_s))
-        except (EOFError, Mismatch):
-            return ProgramReport(Stage.DIED)
-
-    def _fail(self, why: str) -> NoReturn:
-        raise GeneratorFailed(why or ending_in_words(self._running.wait()))

@@ -350,7 +350,7 @@ def test_the_layout_of_48_interleaved_files_is_what_filefrag_lists(make_tree: Ma
     said = subprocess.run(argv, input=stdin, capture_output=True, check=True).stdout.decode()
     beyond = sum(count > {"ext4": 4}.get(filesystem, 21) for count in counts)
     assert beyond >= 1
-    assert share_in_blocks(program, said) == pytest.approx(100 * beyond / len(counts))
+    assert share_in_blocks(program, device, said) == pytest.approx(100 * beyond / len(counts))
 
 
 @pytest.mark.parametrize("filesystem", ["ext4", "xfs", "btrfs"])

@@ -20,9 +20,10 @@ from fsconsole.system.files import opened
 from fsconsole.system.run import find_program, spawn
 from fsconsole.units import format_bytes
 from fsconsole.workloads.ageing import AgeJob, AgeReport
-from fsconsole.workloads.builtin import ending_in_words, interpreter_places
+from fsconsole.workloads.builtin import interpreter_places
 from fsconsole.workloads.cage import caged
 from fsconsole.workloads.job import Stage
+from fsconsole.workloads.reports import ending_in_words
 
 TREE_NAME = os.path.basename(AGED_TREE)
 _PROGRAM = (sys.executable, "-I", "-m", "fsconsole.workloads.ageing")

@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.engine.work import CellWork, StepResult, failure_words
-from fsconsole.errors.runs import ToolMissing
+from fsconsole.errors.runs import ExtentsUnreadable, ToolMissing
 from fsconsole.inspect.extent_lists import debugger_call, share_in_blocks
 from fsconsole.inspect.features import group_bytes
 from fsconsole.inspect.layout import LayoutRecorder
@@ -53,7 +53,8 @@ def read_lists(work: CellWork, step: Step) -> StepResult:
         result = work.command(argv, accept_failure=True, stdin=stdin)
     except ToolMissing as error:
         return StepResult(reason=str(error))
-    share = share_in_blocks(program, result.out)
-    if share is None:
-        return StepResult(reason=f"{argv[0]} told nothing of the extent lists: {failure_words(result)}")
+    try:
+        share = share_in_blocks(program, work.cell.target, result.out)
+    except ExtentsUnreadable as error:
+        return StepResult(reason=f"{error.why}: {failure_words(result)}")
     return StepResult((Measurement(Metric.LISTS_READ, share),))

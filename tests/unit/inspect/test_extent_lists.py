@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.catalog.loader import load_catalog
+from fsconsole.errors.runs import ExtentsUnreadable
 from fsconsole.inspect.extent_lists import DEBUGFS, XFS_DB, debugger_call, share_in_blocks
 
 EX = """debugfs: ex -n <12>
@@ -35,20 +38,21 @@ core.nextents = 0
 
 
 def test_the_share_counts_the_files_that_were_told_of() -> None:
-    assert share_in_blocks(DEBUGFS, EX) == pytest.approx(100 / 3)
-    assert share_in_blocks(XFS_DB, FIELDS) == pytest.approx(100 / 4)
+    assert share_in_blocks(DEBUGFS, "/dev/x", EX) == pytest.approx(100 / 3)
+    assert share_in_blocks(XFS_DB, "/dev/x", FIELDS) == pytest.approx(100 / 4)
 
 
 @pytest.mark.parametrize("program", [DEBUGFS, XFS_DB])
-def test_nothing_told_is_no_figure(program: str) -> None:
+def test_nothing_told_is_an_error_that_names_device_and_program(program: str) -> None:
     for said in ("", "debugfs: ex -n <12>\n", "bad inode number 999999999\nno current type\n"):
-        assert share_in_blocks(program, said) is None
+        with pytest.raises(ExtentsUnreadable, match=f"/dev/x can't be counted: {program} told nothing"):
+            share_in_blocks(program, "/dev/x", said)
 
 
 @given(st.sampled_from([DEBUGFS, XFS_DB]), st.text())
-def test_any_output_gives_a_share_or_nothing(program: str, said: str) -> None:
-    share = share_in_blocks(program, said)
-    assert share is None or 0 <= share <= 100
+def test_any_output_gives_a_share_or_that_error(program: str, said: str) -> None:
+    with suppress(ExtentsUnreadable):
+        assert 0 <= share_in_blocks(program, "/dev/x", said) <= 100
 
 
 def test_the_calls_only_read_and_name_every_inode() -> None:
