@@ -5,6 +5,7 @@ The parser's contexts and formatters have no public type.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -18,6 +19,7 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from fsconsole import __version__
+from fsconsole.model import DEFAULT_RUNS_DIR
 
 # Words of the command line as they were typed.
 #
@@ -71,7 +73,42 @@ def take_as_typed(parameters: Iterable[Any]) -> None:
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line.")]
-RunsDir = Annotated[str, typer.Option("--runs", metavar="DIR", help="Directory of runs; its disk is never wiped.")]
+RUNS_VARIABLE = "FSCONSOLE_RUNS"
+"""Variable that names the directory of runs where --runs does not."""
+
+
+def _keep_runs_dir(given: str) -> str:
+    """Keep a directory of runs in the variable, from which commands, their children and hints have it."""
+    if given != os.environ.get(RUNS_VARIABLE, DEFAULT_RUNS_DIR):
+        os.environ[RUNS_VARIABLE] = given
+    return given
+
+
+RunsDir = Annotated[
+    str,
+    typer.Option(
+        "--runs",
+        metavar="DIR",
+        envvar=RUNS_VARIABLE,
+        callback=_keep_runs_dir,
+        help="Directory of runs; its disk is never wiped.",
+    ),
+]
+
+
+def by_path(words: str | list[str]) -> str | list[str]:
+    """Return devices by their paths: loop0 and sdb are those in /dev."""
+    if not isinstance(words, str):
+        return [str(by_path(word)) for word in words or ()]
+    return f"/dev/{words}" if words and "/" not in words else words
+
+
+Devices = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--device", "-d", metavar="DEV", callback=by_path, help="Device to wipe, /dev/sdb or sdb; repeatable."
+    ),
+]
 Directories = Annotated[
     list[str] | None,
     typer.Option(
@@ -128,11 +165,28 @@ class Group(TyperGroup):
         if args[0] not in names and not args[0].startswith("-"):
             from fsconsole.errors import UnknownCommand
 
-            nearest = ", ".join(get_close_matches(args[0], names, n=2, cutoff=0.0))
+            near = ", ".join(get_close_matches(args[0], names, n=2))
+            nearest = f"Did you mean {near}? " if near else ""
             raise UnknownCommand(name=args[0], group=ctx.command_path, nearest=nearest)
         name, command, rest = super().resolve_command(ctx, args)
         take_as_typed(command.get_params(ctx) if command is not None else ())
+        if command is not None:
+            _require_effect(ctx, command)
         return name, command, rest
+
+
+def _require_effect(ctx: Any, command: Any) -> None:
+    """Raise Misused for options before a command that has no use for them."""
+    root = ctx.find_root()
+    takers = [command, *(command.commands.values() if isinstance(command, TyperGroup) else ())]
+    used = {name for taker in takers for parameter in taker.get_params(ctx) for name in parameter.opts}
+    for parameter in root.command.get_params(root):
+        was_given = root.get_parameter_source(parameter.name).name == "COMMANDLINE"
+        if was_given and used.isdisjoint(parameter.opts):
+            from fsconsole.errors import Misused
+
+            path = f"{ctx.command_path} {command.name}"
+            raise Misused(what=f"{parameter.opts[0]} has no effect on `{path}`.", nearest="", command=path)
 
 
 class Commands(Group):
@@ -202,27 +256,11 @@ def _options(
         bool,
         typer.Option("--version", is_eager=True, callback=_print_version, help="Show version and exit."),
     ] = False,
-    ascii_only: Annotated[bool, typer.Option("--ascii", help="Console in plain ASCII.")] = False,
-    runs_dir: Annotated[
-        str,
-        typer.Option(
-            "--runs",
-            metavar="DIR",
-            show_default="/var/lib/fsconsole/runs",
-            help="Where the console keeps runs.",
-        ),
-    ] = "",
+    ascii_only: Annotated[bool, typer.Option("--ascii", help="Show the console in plain ASCII.")] = False,
+    runs_dir: RunsDir = DEFAULT_RUNS_DIR,
     slow_link: Annotated[bool, typer.Option("--slow-link", help="Low-bandwidth mode: ASCII, fewer redraws.")] = False,
 ) -> None:
-    """Options of fsconsole itself; without a command it shows the console, where there is a terminal.
-
-    Raises Misused for a directory of runs that stands before a command, which would not get it.
-    """
-    if ctx.invoked_subcommand is not None and runs_dir:
-        from fsconsole.errors import Misused
-
-        command = f"fsconsole {ctx.invoked_subcommand}"
-        raise Misused(what="--runs goes behind the command.", nearest="", command=command)
+    """Options of fsconsole itself; without a command it shows the console, where there is a terminal."""
     if ctx.invoked_subcommand is None and sys.stdin.isatty() and sys.stdout.isatty():
         from fsconsole.cli.console import show_console
 

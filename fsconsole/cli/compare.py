@@ -164,9 +164,9 @@ def _varied(text: str) -> tuple[Varied, ...]:
     for name in names:
         if name not in known:
             values = [kind.value for kind in Varied]
-            near = ", ".join(get_close_matches(name, values, n=1, cutoff=0.0))
+            near = ", ".join(get_close_matches(name, values, n=1))
             what = f"--vary takes {', '.join(values)}, not '{printable(name)}'."
-            raise Misused(what=what, nearest=f"Did you mean {near}? ", command=_COMMAND)
+            raise Misused(what=what, nearest=f"Did you mean {near}? " if near else "", command=_COMMAND)
     return tuple(known[name] for name in dict.fromkeys(names))
 
 

@@ -9,17 +9,27 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from typing import TextIO
 
 import typer
 from typer import TyperException
 
+from fsconsole.cli.app import RUNS_VARIABLE
 from fsconsole.errors import Misused
 from fsconsole.errors.runs import NotRoot, StillNeeded
 from fsconsole.model import DEFAULT_RUNS_DIR
+from fsconsole.text import printable
 
 _UNBROKEN = "\0"
 """Stands for a space at which no line may end; printable text doesn't hold it."""
+
+
+_COMMAND_NAMED = re.compile(r"`fsconsole(?: [^`]*)?`")
+_WITHOUT_RUNS = re.compile(
+    r"`fsconsole (?:devices|readtest|gauges|catalog|scratch|completion|schema)\b|`fsconsole --|--(?:help|list|runs)\b"
+)
+"""Commands in hints that read no directory of runs, or name one."""
 
 
 def complain(sentence: str, hint: str) -> None:
@@ -28,10 +38,29 @@ def complain(sentence: str, hint: str) -> None:
     say(f"hint: {hint}")
 
 
+def with_runs(text: str) -> str:
+    """Return text whose commands in backquotes name the directory of runs, where it is not the default."""
+    runs = os.environ.get(RUNS_VARIABLE, DEFAULT_RUNS_DIR)
+    if runs == DEFAULT_RUNS_DIR:
+        return text
+    more = printable(f" --runs {shlex.quote(runs)}`")
+    return _COMMAND_NAMED.sub(lambda at: at[0] if _WITHOUT_RUNS.search(at[0]) else at[0][:-1] + more, text)
+
+
 def say(line: str) -> None:
-    """Write a line to stderr, on a terminal broken between words."""
-    sys.stderr.write((fitted(line) if sys.stderr.isatty() else line) + "\n")
-    sys.stderr.flush()
+    """Write a line to stderr, its commands with the directory of runs; on a terminal broken between words."""
+    line = with_runs(line)
+    # There is no other place to tell that this one is closed or full.
+    with suppress(OSError):
+        sys.stderr.write((fitted(line) if sys.stderr.isatty() else line) + "\n")
+        sys.stderr.flush()
+
+
+def mute() -> None:
+    """Point standard output away from where it fails, or Python complains of it once more when it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
 
 
 def is_live(stream: TextIO) -> bool:
@@ -102,6 +131,18 @@ def require_agreement(what: str, why: str, *, yes: bool) -> None:
     ):
         return
     raise StillNeeded(what, why)
+
+
+def choose(question: str, names: Sequence[str]) -> int | None:
+    """Return the place of the name that the operator chooses; None where there is nobody to ask, or no such number."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    for number, name in enumerate(names, 1):
+        sys.stderr.write(f"{number}  {printable(name)}\n")
+    sys.stderr.write(f"{question} (1 to {len(names)}): ")
+    sys.stderr.flush()
+    said = sys.stdin.readline().strip()
+    return int(said) - 1 if said in {str(number) for number in range(1, len(names) + 1)} else None
 
 
 def command_line(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fsconsole.cli.app import AsJson, Group, RunsDir, show_help_for_nothing
+from fsconsole.cli.app import AsJson, Group, RunsDir, by_path, show_help_for_nothing
 from fsconsole.cli.complaint import need_root, require_agreement
 from fsconsole.model import DEFAULT_RUNS_DIR, DEFAULT_SCRATCH_DIR
 from fsconsole.text import printable
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 
 def devices(
-    device: Annotated[list[str] | None, typer.Argument(metavar="DEV", help="Only these devices; default: all.")] = None,
+    device: Annotated[
+        list[str] | None, typer.Argument(metavar="DEV", callback=by_path, help="Only these devices; default: all.")
+    ] = None,
     *,
     as_json: AsJson = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
@@ -88,7 +90,7 @@ _STATE_LINES = 100
 
 
 def readtest(
-    device: Annotated[str, typer.Argument(metavar="DEV", help="Block device; may be in use.")],
+    device: Annotated[str, typer.Argument(metavar="DEV", callback=by_path, help="Block device; may be in use.")],
     *,
     seconds: Annotated[
         float, typer.Option("--seconds", metavar="S", min=0.1, max=3600.0, help="How long to read.")
@@ -145,7 +147,13 @@ _Directory = Annotated[
     str, typer.Option("--dir", metavar="DIR", help="Directory of scratch files; its disk sets the speed.")
 ]
 _PROGRESS_S = 0.5
-_Name = Annotated[str, typer.Argument(metavar="NAME", help="Its device, id or file.")]
+
+
+def _as_named(word: str) -> str:
+    return str(by_path(word)) if word.startswith("loop") else word
+
+
+_Name = Annotated[str, typer.Argument(metavar="NAME", callback=_as_named, help="Its device, id or file.")]
 
 
 @scratch.command(short_help="Create a scratch device.")

@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from fsconsole.cli.app import JsonLines
+from fsconsole.cli.app import JsonLines, by_path
 
 
 def gauges(
     device: Annotated[
         list[str] | None,
-        typer.Option("--device", metavar="DEV", help="Device to watch; repeatable."),
+        typer.Option("--device", "-d", metavar="DEV", callback=by_path, help="Device to watch; repeatable."),
     ] = None,
     *,
     hz: Annotated[float, typer.Option("--hz", min=0.5, max=10.0, help="Samples per second.")] = 2.0,

@@ -5,6 +5,7 @@ Nothing is loaded here that a help text doesn't need: neither the commands nor t
 
 from __future__ import annotations
 
+import errno
 import gc
 import io
 import os
@@ -12,6 +13,8 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
     from fsconsole.errors import FsconsoleError
 
 
@@ -20,20 +23,26 @@ COLLECT_AFTER = (50_000, 20, 50)
 command's time, and a third of the time in which a large run is read."""
 
 
+class _Output(io.FileIO):
+    """Standard output, whose failures are told apart from those of all other files."""
+
+    def write(self, data: Buffer) -> int:
+        """Write bytes. Raises OutputLost."""
+        try:
+            return super().write(data)
+        except OSError as error:
+            from fsconsole.errors import OutputLost, ReaderGone
+
+            lost = ReaderGone if error.errno == errno.EPIPE else OutputLost
+            raise lost("it is closed" if error.errno == errno.EBADF else error.strerror or str(error)) from error
+
+
 def main() -> int:
     """Run the command line and return its exit code (errors.ExitCode; 130 after Ctrl-C)."""
     gc.set_threshold(*COLLECT_AFTER)
     try:
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            # No character of a label or a path may fail on a terminal whose encoding lacks it.
-            sys.stdout.reconfigure(errors="backslashreplace")
+        _prepare_streams()
         return _run_command()
-    except BrokenPipeError:
-        # Point stdout away from the closed pipe, or Python complains of it once more when it ends.
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
-        return 1
     except KeyboardInterrupt:
         return 130
     except _known() as error:
@@ -42,6 +51,27 @@ def main() -> int:
         from fsconsole.system.run import system_refusal
 
         return _report(system_refusal(error))
+
+
+def _prepare_streams() -> None:
+    """Open the standard streams that are closed, so that no file takes their place; stdout fails as one sentence."""
+    for number, mode in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            # A file for reading alone: what is written to a closed standard output must fail.
+            os.open(os.devnull, mode)
+    sys.stdin = sys.stdin or io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)))
+    sys.stderr = sys.stderr or _text(io.FileIO(2, "w", closefd=False))
+    # Not what a test, or a program that calls this one, has put there.
+    if sys.stdout is None or (type(sys.stdout) is io.TextIOWrapper and sys.stdout.fileno() == 1):
+        sys.stdout = _text(_Output(1, "w", closefd=False))
+
+
+def _text(raw: io.FileIO) -> io.TextIOWrapper:
+    """Return a stream in the locale's encoding; no character of a label or a path fails where that lacks it."""
+    encoding = sys.stdout.encoding if sys.stdout is not None else None
+    return io.TextIOWrapper(io.BufferedWriter(raw), encoding, "backslashreplace", line_buffering=raw.isatty())
 
 
 def _run_command() -> int:
@@ -70,7 +100,13 @@ def _known() -> type[FsconsoleError]:
 
 
 def _report(error: FsconsoleError) -> int:
-    from fsconsole.cli.complaint import complain
+    from fsconsole.cli.complaint import complain, mute
+    from fsconsole.errors import OutputLost, ReaderGone
 
+    if isinstance(error, OutputLost):
+        mute()
+    # Who closes a pipe (head, less) has seen what it wanted.
+    if isinstance(error, ReaderGone):
+        return error.exit_code
     complain(str(error), error.hint)
     return error.exit_code

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fsconsole.cli.app import AsJson, Directories, RunsDir
+from fsconsole.cli.app import AsJson, Devices, Directories, RunsDir
 from fsconsole.cli.complaint import require_targets
 from fsconsole.errors import Misused
 from fsconsole.errors.targets import PlanMissing
@@ -17,10 +17,7 @@ def plan(
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="Plan file, or name of a shipped plan (see --list).")
     ] = "",
-    device: Annotated[
-        list[str] | None,
-        typer.Option("--device", "-d", metavar="DEV", help="Device to wipe; repeatable."),
-    ] = None,
+    device: Devices = None,
     directory: Directories = None,
     *,
     as_json: AsJson = False,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fsconsole.cli.app import JsonLines, RunsDir
+from fsconsole.cli.app import Devices, JsonLines, RunsDir
 from fsconsole.cli.complaint import command_line, need_root, require_targets
 from fsconsole.errors import Misused
 from fsconsole.model import DEFAULT_RUNS_DIR
@@ -25,9 +25,7 @@ def quick(
         typer.Argument(metavar="FS[:MOUNT,...][@MKFS-WORDS]...", help="Rows to compare: ext4, 'xfs@-m reflink=0'."),
     ],
     *,
-    device: Annotated[
-        list[str] | None, typer.Option("--device", "-d", metavar="DEV", help="Device to wipe; repeatable.")
-    ] = None,
+    device: Devices = None,
     load: Annotated[str, typer.Option("--load", metavar="NAME", help="streams, or the name of a recipe.")] = "streams",
     threads: Annotated[str, typer.Option("--threads", metavar="N", help="Threads of each load.")] = "",
     size: Annotated[str, typer.Option("--size", metavar="SIZE", help="What the loads of a cell write.")] = "",

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fsconsole.cli.app import Directories, JsonLines, RunsDir
-from fsconsole.cli.complaint import command_line, need_root, need_root_unless_own, require_targets
+from fsconsole.cli.app import Devices, Directories, JsonLines, RunsDir
+from fsconsole.cli.complaint import command_line, need_root, need_root_unless_own, require_targets, with_runs
 from fsconsole.errors import Misused
 from fsconsole.errors.runs import JournalNewer, JournalUnusable
 from fsconsole.errors.targets import ConsentMissing, ConsentStale, NotAsShown, ScratchInUse
@@ -31,9 +31,7 @@ RunName = Annotated[str, typer.Argument(metavar="RUN", help="Name of a run, or a
 def run(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Plan file, or name of a shipped plan.")],
     *,
-    device: Annotated[
-        list[str] | None, typer.Option("--device", "-d", metavar="DEV", help="Device to wipe; repeatable.")
-    ] = None,
+    device: Devices = None,
     directory: Directories = None,
     consent: Annotated[
         str, typer.Option("--consent", metavar="CODE", help="Consent code printed by `fsconsole plan`.")
@@ -190,20 +188,51 @@ def start_and_show(folder: RunFolder, interrupts: Interrupts, *, detach: bool, a
     raise typer.Exit(watch(folder, as_json=as_json, interrupts=interrupts))
 
 
-def attach(run: RunName = LATEST, *, as_json: JsonLines = False, runs: RunsDir = DEFAULT_RUNS_DIR) -> None:
-    """Follow a running run to its end; exit code as of `fsconsole run`. Ctrl-C ends the view, not the run."""
-    from fsconsole.cli.viewer import watch
-    from fsconsole.errors.runs import RunOver
+LivingRun = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN", help="Name of a run, a prefix of it, or latest.", show_default="the one that is running"
+    ),
+]
+
+
+def _living(runs: str, run: str, command: str) -> RunFolder | None:
+    """Return the run of that name; without one the run that is running, asked for where there are several.
+
+    None where no run is named and none is running. Raises SeveralLive, RunMissing, RunAmbiguous.
+    """
+    from fsconsole.cli.complaint import choose
+    from fsconsole.client.runs import living_runs
+    from fsconsole.errors.runs import SeveralLive
+    from fsconsole.journal.store import open_run
+
+    if run:
+        return open_run(runs, run)
+    living = living_runs(runs)
+    if len(living) > 1:
+        chosen = choose("Which run?", [folder.name for folder in living])
+        if chosen is None:
+            names = ", ".join(folder.name for folder in living)
+            raise SeveralLive(count=len(living), names=names, command=f"fsconsole {command}", run=living[0].name)
+        return living[chosen]
+    return living[0] if living else None
+
+
+def attach(run: LivingRun = "", *, as_json: JsonLines = False, runs: RunsDir = DEFAULT_RUNS_DIR) -> None:
+    """Follow a running run to its end; exit code as of `fsconsole run`. Ctrl-C ends the view, not the run.
+
+    Of a run that has ended, prints its outcome and exits with its code; without RUN that is the newest, if none is running.
+    """
+    from fsconsole.cli.viewer import show_end, watch
     from fsconsole.journal.store import is_alive, open_run
 
-    folder = open_run(runs, run)
-    if not is_alive(folder):
-        raise RunOver(run=folder.name)
-    raise typer.Exit(watch(folder, as_json=as_json))
+    folder = _living(runs, run, "attach") or open_run(runs)
+    show = watch if is_alive(folder) else show_end
+    raise typer.Exit(show(folder, as_json=as_json))
 
 
 def stop(
-    run: RunName = LATEST,
+    run: LivingRun = "",
     *,
     now: Annotated[bool, typer.Option("--now", help="Stop immediately; the current cell can be resumed.")] = False,
     skip: Annotated[bool, typer.Option("--skip", help="Skip the current cell.")] = False,
@@ -213,7 +242,7 @@ def stop(
 ) -> None:
     """Stop a run after the current cell, or immediately (--now); or skip, pause, continue."""
     from fsconsole.client.children import ask_when_it_listens
-    from fsconsole.journal.store import open_run
+    from fsconsole.errors.runs import NoneLives
     from fsconsole.model.events import Verb
     from fsconsole.show.run import answer_words
 
@@ -223,7 +252,9 @@ def stop(
         what = "--now, --skip, --pause and --continue exclude each other."
         raise Misused(what=what, nearest="", command="fsconsole stop")
     verb = chosen[0] if chosen else Verb.STOP_AFTER
-    folder = open_run(runs, run)
+    folder = _living(runs, run, "stop")
+    if folder is None:
+        raise NoneLives(runs_dir=runs)
     answer = ask_when_it_listens(folder, verb)
     sys.stdout.write(f"{folder.name}: {answer_words(verb, answer)}\n")
 
@@ -263,7 +294,7 @@ def cleanup(
             continue
     for one in cleaned:
         hint = f"; `fsconsole resume {one.run}` finishes it" if one.resumable else ""
-        line = f"{printable(one.run)}: {printable(one.did)}{hint}"
+        line = f"{printable(one.run)}: {printable(one.did)}{with_runs(hint)}"
         sys.stdout.write((json.dumps(asdict(one)) if as_json else line) + "\n")
     if not cleaned and not as_json:
         sys.stdout.write("Nothing to clean up.\n")

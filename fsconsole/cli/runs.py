@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 WIDTH = 80
 
 
-_RunsDirOfGroup = Annotated[
-    str, typer.Option("--runs", metavar="DIR", help="Directory of runs.", show_default=DEFAULT_RUNS_DIR)
-]
-"""Empty: as given before the command's name, or the default."""
 _Run = Annotated[str, typer.Argument(metavar="RUN", help="Full name of a run.")]
 
 
@@ -42,7 +38,6 @@ def list_runs(
     from fsconsole.journal import store
     from fsconsole.model.wire import encode
 
-    ctx.obj = runs_dir
     if ctx.invoked_subcommand is not None:
         return
     listed = [look_at(folder) for folder in store.list_runs(runs_dir)]
@@ -51,18 +46,17 @@ def list_runs(
 
 @runs.command()
 def rename(
-    ctx: typer.Context,
     run: _Run,
     title: Annotated[str, typer.Argument(metavar="TITLE", help="The new title.")],
     *,
-    runs_dir: _RunsDirOfGroup = "",
+    runs_dir: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """Change a run's title; its name, which is its folder, stays."""
     from fsconsole.journal.store import open_exact, rename_run, title_complaint
 
     if what := title_complaint(title):
         raise Misused(what=what, nearest="", command="fsconsole runs rename")
-    folder = open_exact(runs_dir or ctx.obj, run)
+    folder = open_exact(runs_dir, run)
     need_root_unless_own("Renaming a run", [folder.path])
     rename_run(folder, title.strip())
     typer.echo(f"run {printable(folder.name)} is called '{printable(title.strip())}'", err=True)
@@ -70,13 +64,12 @@ def rename(
 
 @runs.command(short_help="Delete a run with its results and outputs.")
 def delete(
-    ctx: typer.Context,
     run: _Run,
     *,
     yes: Annotated[
         bool, typer.Option("--yes", help="Even if it can be resumed, or its scratch device holds files.")
     ] = False,
-    runs_dir: _RunsDirOfGroup = "",
+    runs_dir: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """Delete a run: its folder, and the scratch device that was created for it.
 
@@ -92,7 +85,7 @@ def delete(
     from fsconsole.model.state import OPEN_STATUSES
     from fsconsole.preflight.prepare import kept_on
 
-    folder = open_exact(runs_dir or ctx.obj, run)
+    folder = open_exact(runs_dir, run)
     need_root_unless_own("Deleting a run", [folder.path])
     if is_alive(folder):
         raise RunLives(run=folder.name)

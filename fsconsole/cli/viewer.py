@@ -17,18 +17,19 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from fsconsole.cli.complaint import complain, is_live, say
+from fsconsole.cli.complaint import complain, is_live, mute, say
 from fsconsole.client.children import ask
 from fsconsole.client.engine import remove_owned_scratch
-from fsconsole.client.follow import POLL_S, View, follow
-from fsconsole.errors import FsconsoleError
-from fsconsole.errors.runs import EngineNotListening, RunOver
+from fsconsole.client.follow import POLL_S, RunFollower, View, follow
+from fsconsole.client.runs import look
+from fsconsole.errors import FsconsoleError, OutputLost
+from fsconsole.errors.runs import EngineDied, EngineNotListening, RunOver
 from fsconsole.journal.events import NAMES, Batch
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.events import Verb
 from fsconsole.model.state import RunState, RunStatus
 from fsconsole.model.wire import Wire
-from fsconsole.results.figures import cell_names, status_words
+from fsconsole.results.figures import cell_names, cells_in_words, status_words
 from fsconsole.results.json import ascii_json
 from fsconsole.show.gauges import LEAD, gauge_lines, text_line
 from fsconsole.show.progress import finished_lines, place_words, plain_lines, step_words
@@ -59,7 +60,7 @@ def _json_line(event: str, wall_ns: int, value: Wire) -> str:
 class PrintedView:
     """Writes lines to a stream, each flushed, so that a pipe's reader is never behind.
 
-    show() raises BrokenPipeError where the reader is gone.
+    show() raises OutputLost where stdout takes no more.
     """
 
     def __init__(
@@ -219,6 +220,29 @@ def run_view(stream: TextIO | None = None, *, as_json: bool = False) -> Iterator
         yield LiveView(live)
 
 
+@contextmanager
+def _outlasting(hint: str) -> Iterator[None]:
+    """Tell it with this hint, and go on without output, where standard output takes no more."""
+    try:
+        yield
+    except OutputLost as error:
+        mute()
+        complain(str(error), hint)
+
+
+class LastingView:
+    """A view that goes on in silence, after a sentence, once standard output takes no more."""
+
+    def __init__(self, view: View, folder: RunFolder) -> None:
+        self._view = view
+        self._name = folder.name
+
+    def show(self, state: RunState, batch: Batch) -> None:
+        """Show what is new."""
+        with _outlasting(f"The run goes on; `fsconsole attach {self._name}` shows it."):
+            self._view.show(state, batch)
+
+
 class LiveView:
     """Paints render() at most four times a second, with the lines of finished cells above."""
 
@@ -291,11 +315,32 @@ def watch(folder: RunFolder, *, as_json: bool, interrupts: Interrupts | None = N
         return False
 
     with run_view(as_json=as_json) as view:
-        state = follow(folder, view, until=deliver)
+        # Whoever only looks on ends with the output; whoever started the run sees it to its end.
+        state = follow(folder, view if interrupts is None else LastingView(view, folder), until=deliver)
     remove_owned_scratch(state)
     if interrupts is not None:
         interrupts.give_back()
     if not as_json:
-        sys.stdout.write("\n" + report(folder, width=terminal_width()))
-        sys.stdout.flush()
+        with _outlasting(f"The run is over; `fsconsole results {folder.name}` prints its results."):
+            sys.stdout.write("\n" + report(folder, width=terminal_width()))
+            sys.stdout.flush()
+    return ending_code(state)
+
+
+def show_end(folder: RunFolder, *, as_json: bool) -> int:
+    """Print how a run ended, and return its exit code. Raises EngineDied, RunOver for one that never started."""
+    from fsconsole.cli.results import ending_code
+
+    seen = look(folder)
+    state = seen.state
+    if not state.started:
+        raise RunOver(run=folder.name)
+    if state.status is not RunStatus.FINISHED and not folder.is_imported:
+        raise EngineDied(run=folder.name)
+    if as_json:
+        ends = [line for line in json_lines(RunFollower(folder).poll().batch) if '"run_finished"' in line[:40]]
+        sys.stdout.write("".join(f"{line}\n" for line in ends[-1:]))
+    else:
+        sys.stdout.write(f"{printable(folder.name)}: {printable(seen.standing)}\n{cells_in_words(state)}\n")
+    sys.stdout.flush()
     return ending_code(state)

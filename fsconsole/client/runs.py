@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 from collections.abc import Sequence
 from contextlib import suppress
@@ -13,8 +14,9 @@ from fsconsole.errors.runs import ExportFailed, JournalNewer, JournalUnusable, N
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import is_alive, list_runs
+from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.model.state import RunState, RunStatus
-from fsconsole.results.figures import as_left, cells_over, status_words
+from fsconsole.results.figures import RESUME, as_left, cells_over, status_words
 from fsconsole.results.spread import spread_of
 from fsconsole.system.files import new_file
 from fsconsole.system.mounts import read_mounts
@@ -74,6 +76,9 @@ def look(folder: RunFolder) -> Look:
         why = error.strerror or str(error)
         raise JournalUnusable(path=folder.journal, why=why) from error
     words = status_words(state, alive=alive, read_only=read_only, is_imported=folder.is_imported)
+    runs_dir = os.path.dirname(folder.path)
+    if RESUME in words and runs_dir != DEFAULT_RUNS_DIR and not words.endswith("--runs DIR"):
+        words += f" --runs {shlex.quote(runs_dir)}"
     return Look(state, alive, words)
 
 
@@ -98,6 +103,15 @@ def look_at(folder: RunFolder) -> ListedRun:
         standing=seen.standing,
         status="imported" if folder.is_imported else status,
     )
+
+
+def living_runs(runs_dir: str) -> tuple[RunFolder, ...]:
+    """Return the runs that an engine carries out now, newest first; one whose lock can't be read is none."""
+    living = []
+    for folder in list_runs(runs_dir):
+        with suppress(FsconsoleError):
+            living += [folder] if is_alive(folder) else []
+    return tuple(living)
 
 
 _NEWEST = 5

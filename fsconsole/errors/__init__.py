@@ -121,13 +121,13 @@ class Misused(FsconsoleError, exit_code=ExitCode.USAGE):
 
 
 class UnknownCommand(FsconsoleError, exit_code=ExitCode.USAGE):
-    """A command that there isn't; nearest first."""
+    """A command that there isn't; nearest is empty, or what may have been meant."""
 
     name: str
     group: str
     nearest: str
     sentence = "There is no command '{name}'."
-    advice = "Did you mean {nearest}? `{group} --help` lists all."
+    advice = "{nearest}`{group} --help` lists all."
 
 
 class DumbTerminal(FsconsoleError, exit_code=ExitCode.TERMINAL_DUMB):
@@ -139,6 +139,18 @@ class DumbTerminal(FsconsoleError, exit_code=ExitCode.TERMINAL_DUMB):
 class NoTerminal(FsconsoleError, exit_code=ExitCode.TERMINAL_DUMB):
     sentence = "The console needs a terminal for its input and its output."
     advice = "`fsconsole --help` lists the commands that need none."
+
+
+class OutputLost(FsconsoleError):
+    """Standard output takes no more."""
+
+    why: str
+    sentence = "Standard output can't be written: {why}."
+    advice = "Send it to a file on a disk with free space, or to another program."
+
+
+class ReaderGone(OutputLost):
+    """Of a pipe."""
 
 
 class ConsoleFailed(FsconsoleError):

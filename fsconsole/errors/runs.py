@@ -200,6 +200,23 @@ class RunOver(FsconsoleError, exit_code=ExitCode.RUN_OVER):
     advice = "`fsconsole results {run}` shows its results; `fsconsole resume {run}` finishes an incomplete one."
 
 
+class NoneLives(FsconsoleError, exit_code=ExitCode.RUN_OVER):
+    runs_dir: str
+    sentence = "No run in {runs_dir} is running."
+    advice = "`fsconsole runs` lists all runs with their state."
+
+
+class SeveralLive(FsconsoleError, exit_code=ExitCode.USAGE):
+    """A command for the one run that is running, where there are several; run is one of them."""
+
+    count: int
+    names: str
+    command: str
+    run: str
+    sentence = "{count} runs are running: {names}."
+    advice = "Name one: `{command} {run}`."
+
+
 class EngineNotListening(FsconsoleError, exit_code=ExitCode.ENGINE_SILENT):
     run: str
     sentence = "The engine of run {run} takes no requests now."

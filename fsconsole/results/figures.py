@@ -367,11 +367,15 @@ def cells_in_words(state: RunState) -> str:
     return f"{total}: {words}{early}" if words else total
 
 
+RESUME = ": fsconsole resume "
+"""Between a run's standing and its name, where it can be resumed."""
+
+
 def status_words(state: RunState, *, alive: bool, read_only: bool = False, is_imported: bool = False) -> str:
     """Return a run's standing; alive says whether an engine holds its lock, read_only whether its disk takes no writes."""
     if is_imported:
         return f"imported, {_as_exported(state)}"
-    resume = f": fsconsole resume {state.request.run_id}"
+    resume = f"{RESUME}{state.request.run_id}"
     # An engine whose run is finished holds its lock for a moment more.
     if state.status is RunStatus.FINISHED:
         return _ended(state, resume)

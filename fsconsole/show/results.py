@@ -26,6 +26,7 @@ from fsconsole.results.columns import figures_in
 from fsconsole.results.content import heading, publication_words
 from fsconsole.results.curves import CurveChoice, block_charts, numeric_axes
 from fsconsole.results.curves_text import chart_lines
+from fsconsole.results.figures import RESUME
 from fsconsole.results.grid import Grid, highest_first
 from fsconsole.results.published import beside
 from fsconsole.results.sentences import RunFindings, findings_lines
@@ -293,7 +294,7 @@ def block_names(view: BlockView, width: int) -> tuple[tuple[str, bool], ...]:
 def title_lines(look: Look, width: int) -> tuple[TextLine, ...]:
     """Return a run's title and status, at most two lines each."""
     # What the command line says of resuming is a key here.
-    standing, is_open, _ = look.standing.partition(": fsconsole resume ")
+    standing, is_open, _ = look.standing.partition(RESUME)
     said = heading(look.state, f"{standing} (5 Runs resumes it)" if is_open else standing)
     parts = [wrap(sentence, width, max_lines=2) for sentence in said]
     titled = len(said) > 1

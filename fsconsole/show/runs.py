@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fsconsole.client.runs import ListedRun
 from fsconsole.model.figures import Publication
 from fsconsole.results.content import instant
+from fsconsole.results.figures import RESUME
 from fsconsole.results.sides import SideComparison, compare_sides, sides_of
 from fsconsole.results.sides_text import sides_text
 from fsconsole.results.table import Column, TableRow, TableValue
@@ -21,8 +22,6 @@ _COLUMNS = (
     Column("status", is_right=False),
     Column("size"),
 )
-_RESUME = ": fsconsole resume "
-"""Ending of the status of a run that can be resumed; here a key does that."""
 _MOST_STANDING = 33
 """Columns: "engine died in workload of cell 6"."""
 _LIVING = frozenset({"running", "paused"})
@@ -102,13 +101,13 @@ def _row(run: RunEntry) -> TableRow:
         cells = f"{run.listed.cells_over}/{run.listed.cells}"
     tone = "strong" if run.is_living else ""
     # With its reason where that is short.
-    said = printable(run.listed.standing).partition(_RESUME)[0].partition(", and could not say why")[0]
+    said = printable(run.listed.standing).partition(RESUME)[0].partition(", and could not say why")[0]
     said = (said if cells_of(said) <= _MOST_STANDING else said.partition(": ")[0].partition(", ")[0]) or "-"
     return TableRow(run.name, run.title, (begun, cells, said, format_bytes(run.size_bytes)), tone=tone)
 
 
 def _standing(run: RunEntry, listed: ListedRun) -> str:
-    said, is_open, _ = printable(listed.standing).partition(_RESUME)
+    said, is_open, _ = printable(listed.standing).partition(RESUME)
     if run.is_living:
         return f"{said}; t follows it"
     if not is_open:

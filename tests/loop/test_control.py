@@ -185,7 +185,10 @@ def test_a_run_is_paused_between_cells_goes_on_skips_a_cell_and_stops_after_one(
         assert "Stopping after the current cell (cell 3, workload" in run.ask()
         run.thaw()
         errors = run.ended(viewer, ExitCode.STOPPED, DONE, SKIPPED, DONE, PENDING)
-        assert f"hint: `fsconsole resume {run.folder.name}` goes on with what is left." in errors
+        assert (
+            f"hint: `fsconsole resume {run.folder.name} --runs {os.path.dirname(run.folder.path)}` goes on with what is left."
+            in errors
+        )
         assert run.state.status is RunStatus.FINISHED
         before = run.state.cells[:3]
         run.resume()

@@ -114,7 +114,7 @@ def test_help_loads_no_command_and_nothing_that_only_commands_need():
         "print(*{'rich', 'textual', 'psutil', 'pyudev', 'tomli', 'sqlite3', 'pydantic', 'msgspec'} & set(sys.modules))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    parser = "fsconsole fsconsole.cli fsconsole.cli.app fsconsole.cli.main"
+    parser = "fsconsole fsconsole.cli fsconsole.cli.app fsconsole.cli.main fsconsole.model"
     assert done.stdout.endswith(f"\n{parser}\n\n")
 
 

@@ -76,8 +76,8 @@ def test_runs_are_listed_with_their_standing_in_words(tmp_path: Path) -> None:
         listed = [look_at(folder) for folder in list_runs(str(tmp_path))]
     assert [(run.run_id, run.standing, run.status, run.cells_over) for run in listed] == [
         ("r4-lives", "running: mkfs of cell 2 of 2", "running", 1),
-        ("r3-stopped", "stopped after 1 of 2 cells: fsconsole resume r3-stopped", "finished", 1),
-        ("r2-died", "engine died in mkfs of cell 2: fsconsole resume r2-died", "dead", 1),
+        ("r3-stopped", f"stopped after 1 of 2 cells: fsconsole resume r3-stopped --runs {tmp_path}", "finished", 1),
+        ("r2-died", f"engine died in mkfs of cell 2: fsconsole resume r2-died --runs {tmp_path}", "dead", 1),
         ("r1-finished", "finished", "finished", 2),
     ]
 

@@ -18,8 +18,10 @@ print("loaded:", *(name for name in unwanted if name in sys.modules), file=sys.s
 STARTED = """
 import sys
 import fsconsole.cli.console
+import fsconsole.cli.main
 from fsconsole.cli.main import main
 fsconsole.cli.console.show_console = lambda runs, **options: print("console over", runs)
+fsconsole.cli.main._prepare_streams = lambda: None
 sys.stdin.isatty = sys.stdout.isatty = lambda: True
 sys.argv = ["fsconsole", "--runs", "somewhere"]
 main()

@@ -1,0 +1,45 @@
+"""`attach` and `stop` without a name mean the one run that is running; an ended run has its outcome."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from fsconsole.errors import ExitCode
+from fsconsole.system.locks import FileLock
+from tests.unit.cli.recorded import STARTED, WHOLE, make_run, run_command, write
+
+FIRST, SECOND = "20261121-081000-aaaa", "20261122-081000-bbbb"
+
+
+def test_of_two_living_runs_one_is_to_be_named_and_of_one_none(tmp_path: Path) -> None:
+    locks = []
+    for name in (FIRST, SECOND):
+        folder = make_run(tmp_path, name)
+        write(folder, (STARTED,))
+        locks.append(FileLock.acquire(folder.lock))
+    runs = ("--runs", str(tmp_path))
+    for command in ("attach", "stop"):
+        done = run_command(command, *runs)
+        assert (done.returncode, done.stdout) == (ExitCode.USAGE, "")
+        assert done.stderr == (
+            f"fsconsole: 2 runs are running: {SECOND}, {FIRST}.\n"
+            f"hint: Name one: `fsconsole {command} {SECOND} --runs {tmp_path}`.\n"
+        )
+    locks.pop().release()
+    # The older one is asked, not the newest; its engine is none that would listen.
+    assert f"The engine of run {FIRST}" in run_command("stop", *runs).stderr
+    locks.pop().release()
+    assert run_command("stop", *runs).returncode == ExitCode.RUN_OVER
+
+
+def test_attach_to_an_ended_run_prints_its_outcome_and_exits_with_its_code(tmp_path: Path) -> None:
+    write(make_run(tmp_path, FIRST), WHOLE)
+    done = run_command("attach", "--runs", str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"{FIRST}: finished\n2 cells: 1 done, 1 failed\n"
+    told = json.loads(run_command("attach", "--json", "--runs", str(tmp_path)).stdout)
+    assert (told["event"], told["outcome"]) == ("run_finished", "done")
+    write(make_run(tmp_path, SECOND), (STARTED,))
+    done = run_command("attach", "--runs", str(tmp_path))
+    assert (done.returncode, done.stdout) == (ExitCode.ENGINE_DIED, "")

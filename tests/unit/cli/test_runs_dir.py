@@ -1,0 +1,72 @@
+"""The directory of runs is named before the command, after it or by a variable, and hints repeat it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from fsconsole.cli.complaint import with_runs
+from fsconsole.errors import ExitCode
+from fsconsole.model.events import Outcome, RunFinished
+from tests.unit.cli.recorded import IN_MKFS, STARTED, make_run, run_command, write
+
+RUN = "20261121-081000-k7qf"
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """A directory with one run that was stopped."""
+    write(make_run(tmp_path / "a directory"), (STARTED, *IN_MKFS, RunFinished(Outcome.STOPPED)))
+    return tmp_path / "a directory"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "variable"),
+    [("{}", "", ""), ("", "{}", ""), ("", "", "{}"), ("{}", "", "/nowhere"), ("/nowhere", "{}", "/nowhere")],
+)
+def test_runs_go_before_or_after_the_command_or_into_a_variable_and_the_nearest_word_counts(
+    runs: Path, before: str, after: str, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if variable:
+        monkeypatch.setenv("FSCONSOLE_RUNS", variable.format(runs))
+    named = [["--runs", place.format(runs)] if place else [] for place in (before, after)]
+    done = run_command(*named[0], "runs", *named[1])
+    assert RUN in done.stdout, done
+    assert f"fsconsole resume {RUN} --runs '{runs}'" in " ".join(done.stdout.split())
+
+
+def test_hints_repeat_the_directory_of_runs_so_that_they_can_be_copied(runs: Path) -> None:
+    done = run_command("--runs", str(runs), "stop", RUN)
+    assert done.returncode == ExitCode.RUN_OVER
+    assert f"`fsconsole results {RUN} --runs '{runs}'` shows its results" in done.stderr
+    assert run_command("results", "nix", "--runs", str(runs)).stderr.endswith(
+        f"`fsconsole runs --runs '{runs}'` lists all runs.\n"
+    )
+
+
+def test_hints_name_no_directory_where_it_is_the_default_or_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "`fsconsole runs` or `fsconsole runs --help` or `fsconsole devices`, `ls`"
+    assert with_runs(text) == text
+    monkeypatch.setenv("FSCONSOLE_RUNS", "/srv/r")
+    assert with_runs(text) == text.replace("`fsconsole runs`", "`fsconsole runs --runs /srv/r`")
+
+
+def test_options_before_a_command_that_has_no_use_for_them_are_refused() -> None:
+    for words, option in ((("--runs", "/srv", "catalog"), "--runs"), (("--ascii", "runs"), "--ascii")):
+        done = run_command(*words)
+        assert (done.returncode, done.stdout) == (ExitCode.USAGE, "")
+        assert done.stderr.startswith(f"fsconsole: {option} has no effect on `fsconsole {words[-1]}`.\n")
+
+
+def test_a_read_only_home_and_a_dumb_terminal_change_nothing(runs: Path, tmp_path: Path, monkeypatch) -> None:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o500)
+    shown = run_command("runs", "--runs", str(runs)).stdout
+    for name, value in {"HOME": str(home), "TERM": "dumb", "LANG": "C", "LC_ALL": "C"}.items():
+        monkeypatch.setenv(name, value)
+    assert run_command("runs", "--runs", str(runs)).stdout == shown
+    assert os.listdir(home) == []
+    shutil.rmtree(home)
