@@ -235,6 +235,19 @@ class CommandTemplates(Wire, frozen=True, eq=False):
     """The forced full check of the unmounted device; empty where none exists (Filesystem.check_note)."""
 
 
+class KitRules(Wire, frozen=True, eq=False):
+    """Treatment, in a kit for other devices, of what mkfs derives by itself; see the files."""
+
+    pinned: tuple[str, ...] = ()
+    """Options of mkfs that are given as they were measured, for mkfs may choose otherwise there."""
+    by_size: tuple[str, ...] = ()
+    """Names that are read back, which follow the size of the device."""
+    by_device: tuple[str, ...] = ()
+    """Likewise: its sectors and stripes."""
+    by_use: tuple[str, ...] = ()
+    """Likewise: a mount or use sets them."""
+
+
 class Filesystem(Wire, frozen=True, eq=False):
     """One filesystem, as its file declares it."""
 
@@ -278,6 +291,7 @@ class Filesystem(Wire, frozen=True, eq=False):
     options: tuple[Option, ...] = msgspec.field(name="option", default=())
     rules: tuple[Rule, ...] = msgspec.field(name="rule", default=())
     unsafe: tuple[Unsafe, ...] = ()
+    kit: KitRules = KitRules()
 
     def option(self, name: str, scope: Scope) -> Option | None:
         """Return the option of that name, old or new, or None: the caller words the error with its own key."""

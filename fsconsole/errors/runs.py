@@ -163,6 +163,40 @@ class NothingToAdvise(FsconsoleError):
     advice = "`fsconsole results` shows its figures; `fsconsole advise --help` says what advice needs."
 
 
+class NothingToApply(FsconsoleError):
+    why: str
+    sentence = "No kit can be made: {why}."
+    advice = "`fsconsole results` shows the run's rows; `fsconsole apply-kit --help` says what a kit needs."
+
+
+class UnknownRow(FsconsoleError, exit_code=ExitCode.USAGE):
+    row: str
+    why: str
+    nearest: str
+    sentence = "'{row}' {why} of this run."
+    advice = "Rows by name (or number): {nearest}. `fsconsole advise` has the same names."
+
+
+class KitExists(FsconsoleError, exit_code=ExitCode.EXPORT_FAILED):
+    directory: str
+    sentence = "{directory} has a kit already, or other files: nothing was written."
+    advice = "Name a directory that doesn't exist yet: a kit's UUIDs are those of one filesystem."
+
+
+class KitUnreadable(FsconsoleError, exit_code=ExitCode.KIT_UNREADABLE):
+    path: str
+    why: str
+    sentence = "{path} is no kit that can be read: {why}."
+    advice = "Name the directory that `fsconsole apply-kit` wrote."
+
+
+class KitDiffers(FsconsoleError, exit_code=ExitCode.KIT_DIFFERS):
+    directory: str
+    count: int
+    sentence = "This machine differs from the kit in {directory}: {count} differences."
+    advice = "Each is listed above with what the kit has. `apply.sh --dry-run` shows what would be set again."
+
+
 class NoCurves(FsconsoleError, exit_code=ExitCode.USAGE):
     why: str
     sentence = "There is no curve to draw: {why}."

@@ -76,7 +76,14 @@ def making_steps(spec: ArraySpec, members: Sequence[str], uuid: str) -> Iterator
 
 
 def create_command(spec: ArraySpec, members: Sequence[str], uuid: str) -> tuple[str, ...]:
-    """Return the command that makes the array: it asks nothing, and writes on nothing but its members."""
+    """Return the command that makes a run's array: it asks nothing, and writes on nothing but its members."""
+    return array_command(spec, members, uuid, ARRAY_PATH, (f"--homehost={HOMEHOST}", f"--name={NAME}"))
+
+
+def array_command(
+    spec: ArraySpec, members: Sequence[str], uuid: str, path: str, names: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the command that makes an array at a path, with the words that name it."""
     words = [f"--level={spec.level}", f"--raid-devices={len(members)}"]
     if spec.chunk_bytes:
         words.append(f"--chunk={spec.chunk_bytes // KIB}K")
@@ -89,8 +96,7 @@ def create_command(spec: ArraySpec, members: Sequence[str], uuid: str) -> tuple[
     if spec.assume_clean:
         words.append("--assume-clean")
     return (
-        "mdadm", "--create", ARRAY_PATH, "--run", f"--metadata={METADATA}", f"--uuid={uuid}",
-        f"--homehost={HOMEHOST}", f"--name={NAME}", *words, *members,
+        "mdadm", "--create", path, "--run", f"--metadata={METADATA}", f"--uuid={uuid}", *names, *words, *members,
     )  # fmt: skip
 
 
