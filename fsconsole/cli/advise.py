@@ -47,13 +47,14 @@ def advise(
     folder = open_run(runs_dir, run)
     state = look(folder).state
     grid = build_grid(state)
-    found = advice.advise(state, grid, _safety, chosen)
+    found = advice.advise(state, grid, safety_of, chosen)
     sys.stdout.write(
         advice_json(state, grid, found) if as_json else advice_text(state, grid, found, width=terminal_width())
     )
 
 
-def _safety(variant: Variant) -> Safety:
+def safety_of(variant: Variant) -> Safety:
+    """Return the catalog's word on a variant's safety."""
     from fsconsole.catalog.loader import load_catalog
     from fsconsole.catalog.words import unsafe_words
     from fsconsole.errors.targets import OptionRefused

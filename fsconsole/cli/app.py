@@ -140,6 +140,8 @@ COMMANDS = (
     ("runs", "fsconsole.cli.runs", "List runs, newest first; rename or delete one."),
     ("results", "fsconsole.cli.results", "Print the results of a finished or running run."),
     ("advise", "fsconsole.cli.advise", "Say which rows can't be excluded as best, and why."),
+    ("apply-kit", "fsconsole.cli.kit", "Write a row as a script and a playbook for other devices."),
+    ("verify-kit", "fsconsole.cli.kit", "Compare this machine with a kit, months later."),
     ("export", "fsconsole.cli.archive", "Pack a run into one file, also while it is running."),
     ("import", "fsconsole.cli.archive", "Add a run of another machine from such a file."),
     ("compare", "fsconsole.cli.compare", "Compare runs with each other and with published tables."),
@@ -211,7 +213,7 @@ def load(name: str, module: str) -> Any:
     """Return a command: the function, or the group of commands, of that name in its module."""
     place = import_module(module)
     # No function of Python's can be called import.
-    found = getattr(place, f"{name}_" if iskeyword(name) else name)
+    found = getattr(place, f"{name}_" if iskeyword(name) else name.replace("-", "_"))
     app = typer.Typer(rich_markup_mode=None)
     app.callback()(lambda: None)
     if isinstance(found, typer.Typer):

@@ -366,6 +366,7 @@ def _unread(evidence: Evidence, source: str, why: str) -> Evidence:
     return replace(evidence, unread=(*evidence.unread, Unread(source, why.rstrip("."))))
 
 
+_NO_LOSS = "nothing that a probe and a sample of its blocks show"
 _MOUNTS = frozenset({UseKind.MOUNT, UseKind.BTRFS})
 _PASSING = frozenset({UseKind.OPEN, UseKind.BUSY})
 """Claims that may end by themselves: a monitor, a mount namespace that is given up later than its mounts elsewhere."""
@@ -396,6 +397,11 @@ class GateReport:
     def identity(self) -> Identity:
         """Who the device was."""
         return self.fingerprint.identity
+
+    @property
+    def is_blank(self) -> bool:
+        """True where no signature, partition or data was found on it, looked for or not: ask after require()."""
+        return self.loss == _NO_LOSS
 
     @property
     def is_shared(self) -> bool:
@@ -441,7 +447,7 @@ def inspect_device(path: str, context: GateContext) -> GateReport:
         place=place,
         lookalike=alike[0].path if alike else "",
         mark=(snapshot.graph.serial_end(device) or place) if alike else "",
-        loss="; ".join(dict.fromkeys(loss)) or "nothing that a probe and a sample of its blocks show",
+        loss="; ".join(dict.fromkeys(loss)) or _NO_LOSS,
     )
 
 

@@ -240,6 +240,13 @@ class ConsentMissing(FsconsoleError, exit_code=ExitCode.CONSENT_MISSING):
     advice = "`{command}` shows what would be lost and prints the code for --consent."
 
 
+class NotBlank(FsconsoleError, exit_code=ExitCode.CONSENT_MISSING):
+    device: str
+    loss: str
+    sentence = "{device} is not blank: it {loss}."
+    advice = "Name a blank device; or, if all that may go, give --force: the kit's script still wants `--overwrite` for it by hand."
+
+
 class ConsentStale(FsconsoleError, exit_code=ExitCode.CONSENT_STALE):
     """A consent code that doesn't fit the devices as they are now; command is the whole one that prints the new."""
 

@@ -32,7 +32,7 @@ _DEFAULT_CHUNK_BYTES = 512 * KIB
 """mdadm's own (man 8 mdadm, --chunk), said so that another version makes the same."""
 _BITMAP_FROM_BYTES = 100 * GIB
 """Of a member: from there mdadm makes a bitmap by itself (Create.c)."""
-_MEASURED_ONLY = frozenset({"nosuid", "nodev", "init_itable", "noinit_itable"})
+MEASURED_ONLY = frozenset({"nosuid", "nodev", "init_itable", "noinit_itable"})
 """Mount options of every measurement, and those that a kit leaves out."""
 _ANY = "any"
 """Stands for a disk whose settings are asked for."""
@@ -48,6 +48,8 @@ class Measured:
     mkfs: dict[str, str]
     mount: dict[str, str]
     sizes_bytes: tuple[int, ...]
+    risks: tuple[str, ...] = ()
+    """Of the row, in clauses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ def build_kit(filesystem: Filesystem, measured: Measured, wanted: Wanted) -> Kit
     device = array.path if array is not None else wanted.devices[0].path
     to = Destination(device, wanted.uuid, wanted.mount_point)
     lines = apply_lines(filesystem, derived.variant, to, pinned=derived.pinned)
-    follows = {*filesystem.kit.by_size, *filesystem.kit.by_device, *filesystem.kit.by_use} | _MEASURED_ONLY
+    follows = {*filesystem.kit.by_size, *filesystem.kit.by_device, *filesystem.kit.by_use} | MEASURED_ONLY
     return Kit(
         schema=SCHEMA,
         version=__version__,
@@ -185,6 +187,7 @@ def _settings(cell: Cell, wanted: Wanted, device: str) -> Iterator[KitSetting]:
 
 def _sentences(measured: Measured, wanted: Wanted, derived: Derived, stripped: Sequence[str]) -> Iterator[str]:
     cell, count = measured.cell, len(wanted.devices)
+    yield from (f"UNSAFE: {risk}." for risk in measured.risks)
     yield from derived.differing
     if derived.pinned:
         yield f"Pinned as measured, whatever mkfs would choose here: {', '.join(derived.pinned)}."

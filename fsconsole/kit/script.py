@@ -235,15 +235,18 @@ fi"""
 def _filesystem(kit: Kit) -> Iterator[str]:
     """Yield the lines that make the filesystem, unless it is there."""
     size = str(kit.devices[0].size_bytes) if kit.array is None else "any"
+    may_be_absent = ""
+    if kit.array is not None:
+        may_be_absent = """[ "$dry" = yes ] && [ ! -e "$device" ]; then
+        : # The array would be new.
+    elif """
     yield f"""
 # The filesystem: one with this UUID was made by this kit.
 has_filesystem() {{ [ "$(blkid --probe --output value --match-tag UUID "$device" 2>/dev/null)" = "$uuid" ]; }}
 if has_filesystem; then
     printf '%s has its filesystem.\\n' "$device"
 else
-    if [ "$dry" = yes ] && [ ! -e "$device" ] && [ {"yes" if kit.array else "no"} = yes ]; then
-        : # The array would be new.
-    elif [ "$new" = yes ] && [ "$forced" = yes ]; then
+    if {may_be_absent}[ "$new" = yes ] && [ "$forced" = yes ]; then
         : # What is left on its members may go.
     else
         prove "$device" {size}

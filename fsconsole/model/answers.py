@@ -351,3 +351,48 @@ class ReadTestAnswer(Wire, frozen=True):
     passes: int
     read_ahead_bytes: int
     scheduler: str
+
+
+class KitWritten(Wire, frozen=True):
+    """The answer of `fsconsole apply-kit`: what was written, for which devices, and what is not as it was measured."""
+
+    schema: int
+    directory: str
+    files: tuple[str, ...]
+    run: str
+    row: str
+    filesystem: str
+    uuid: str
+    array_uuid: str
+    """Empty without an array."""
+    mount_point: str
+    devices: tuple[str, ...]
+    differing: tuple[str, ...]
+    unsafe: tuple[str, ...]
+    """Risks of the row, in clauses; what the catalog can't tell is one of them."""
+
+
+class KitCheckAnswer(Wire, frozen=True):
+    """One thing that a kit says of a machine, and the machine's state; found is empty where it isn't there."""
+
+    what: str
+    wanted: str
+    found: str
+    verdict: str
+    """"same", "differs", or "not known" where it can't be read."""
+
+
+class KitVerified(Wire, frozen=True):
+    """The answer of `fsconsole verify-kit`."""
+
+    schema: int
+    directory: str
+    run: str
+    row: str
+    differences: int
+    not_known: int
+    checks: tuple[KitCheckAnswer, ...]
+
+
+KIT_ANSWER_SCHEMA = 1
+"""Grows when a key of an answer about kits changes its meaning or goes."""

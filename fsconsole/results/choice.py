@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from fsconsole.errors.runs import NothingToApply, UnknownRow
 from fsconsole.model.plan import Cell, Variant
-from fsconsole.model.state import CellState, RunState
+from fsconsole.model.state import CellState, CellStatus, RunState
 from fsconsole.results.figures import RowKey, row_names
 
 
@@ -25,6 +25,11 @@ class Choice:
     def variant(self) -> Variant:
         """The filesystem."""
         return self.cell.variant
+
+    @property
+    def is_done(self) -> bool:
+        """True if a cell came to its end."""
+        return any(state.status is CellStatus.DONE for state in self.states)
 
     def seen(self, scope: str) -> dict[str, str]:
         """Return what was read back in a scope, mkfs or mount, by the last cell that has any."""

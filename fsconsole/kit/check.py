@@ -1,0 +1,149 @@
+"""A machine held against a kit: what is the same, what differs, and what can't be told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from fsconsole.catalog.filesystem import Filesystem
+from fsconsole.kit.build import MEASURED_ONLY
+from fsconsole.kit.files import MDADM_CONFIGS, fstab_entry, managed_files, mdadm_line
+from fsconsole.kit.values import Kit
+from fsconsole.model.answers import KitCheckAnswer
+
+SAME, DIFFERS, NOT_KNOWN = "same", "differs", "not known"
+_ABSENT = "not there"
+
+
+@dataclass(frozen=True, slots=True)
+class BoxArray:
+    """An array as it is: level, chunk, and the kit's device paths that are its working members."""
+
+    uuid: str
+    level: str
+    chunk_bytes: int
+    members: tuple[str, ...]
+    others: tuple[str, ...]
+    """Members that the kit doesn't have, by the kernel's names."""
+    troubles: tuple[str, ...]
+    """Degraded, resyncing, faulty members, in clauses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A machine as far as a kit asks; None stands for what isn't there."""
+
+    sizes: Mapping[str, int | None]
+    """Bytes by the kit's device paths."""
+    array: BoxArray | None
+    uuid: str | None
+    """UUID and type of the filesystem on the kit's device."""
+    filesystem: str
+    features: Mapping[str, str]
+    features_why: str
+    """Why they can't be read; empty where they were."""
+    mounted_from: str
+    """Path of what is mounted on the mount point, the kit's own where it is the same device; empty: nothing."""
+    mount_features: Mapping[str, str]
+    settings: Mapping[tuple[str, str], str | None]
+    """Values by device and file."""
+    files: Mapping[str, str | None] = field(default_factory=dict)
+    """Texts by path."""
+
+
+def free_names(kit: Kit, filesystem: Filesystem) -> frozenset[str]:
+    """Return the names of features and mount options that may be anything: they follow size, device or use."""
+    rules = filesystem.kit
+    return frozenset({*rules.by_size, *rules.by_device, *rules.by_use, *MEASURED_ONLY}) - dict(kit.features).keys()
+
+
+def check_kit(kit: Kit, box: Box, free: frozenset[str]) -> tuple[KitCheckAnswer, ...]:
+    """Return every check in the order from the disks upwards; free are names that follow the device or come with use."""
+    return (
+        *_devices(kit, box),
+        *_array(kit, box),
+        *_filesystem(kit, box, free),
+        *_mount(kit, box, free),
+        *_around(kit, box),
+    )
+
+
+def _told(what: str, wanted: str, found: str | None) -> KitCheckAnswer:
+    return KitCheckAnswer(what, wanted, _ABSENT if found is None else found, SAME if found == wanted else DIFFERS)
+
+
+def _devices(kit: Kit, box: Box) -> Iterator[KitCheckAnswer]:
+    for device in kit.devices:
+        size = box.sizes.get(device.path)
+        yield _told(f"bytes of {device.path}", str(device.size_bytes), None if size is None else str(size))
+
+
+def _array(kit: Kit, box: Box) -> Iterator[KitCheckAnswer]:
+    if kit.array is None:
+        return
+    path, found = kit.array.path, box.array
+    yield _told(f"UUID of {path}", kit.array.uuid, found.uuid if found else None)
+    if found is None:
+        return
+    yield _told(f"level of {path}", kit.array.level, found.level)
+    if kit.array.chunk_bytes:
+        yield _told(f"chunk of {path}, bytes", str(kit.array.chunk_bytes), str(found.chunk_bytes))
+    for device in kit.devices:
+        is_member = device.path in found.members
+        yield _told(f"{device.path} in {path}", "a working member", "a working member" if is_member else "none")
+    for other in found.others:
+        yield _told(f"{other} in {path}", "none", "a member")
+    for trouble in found.troubles:
+        yield _told(f"state of {path}", "in step", trouble)
+
+
+def _filesystem(kit: Kit, box: Box, free: frozenset[str]) -> Iterator[KitCheckAnswer]:
+    yield _told(f"UUID of the filesystem on {kit.device}", kit.uuid, box.uuid)
+    if box.uuid is None:
+        return
+    yield _told(f"filesystem on {kit.device}", kit.filesystem, box.filesystem)
+    if box.features_why:
+        yield KitCheckAnswer("features of the filesystem", "as measured", box.features_why, NOT_KNOWN)
+        return
+    yield from _compared("feature", dict(kit.features), box.features, free)
+
+
+def _mount(kit: Kit, box: Box, free: frozenset[str]) -> Iterator[KitCheckAnswer]:
+    yield _told(f"mounted on {kit.mount_point}", kit.device, box.mounted_from or None)
+    if box.mounted_from == kit.device:
+        yield from _compared("mount option", dict(kit.mount_features), box.mount_features, free)
+
+
+def _compared(
+    what: str, wanted: Mapping[str, str], found: Mapping[str, str], free: frozenset[str]
+) -> Iterator[KitCheckAnswer]:
+    """Yield all that was measured, and what is there beside it; of nothing measured nothing can be told."""
+    if not wanted:
+        yield KitCheckAnswer(f"{what}s", "not read back in the run", "", NOT_KNOWN)
+        return
+    for name in sorted((wanted.keys() | found.keys()) - free):
+        if name in wanted or found[name]:
+            yield _told(f"{what} {name}", wanted.get(name, _ABSENT), found.get(name, _ABSENT))
+
+
+def _around(kit: Kit, box: Box) -> Iterator[KitCheckAnswer]:
+    """Yield settings in effect, then the files by which they are in effect after a boot."""
+    for one in kit.settings:
+        what = f"{one.name} of {one.device}" if one.device else one.file
+        yield _told(what, one.value, box.settings.get((one.device, one.file)))
+    for file in managed_files(kit):
+        text = box.files.get(file.path)
+        state = None if text is None else "as written" if text.strip() == file.content.strip() else "changed"
+        yield _told(file.path, "as written", state)
+    entry = fstab_entry(kit)
+    if entry is not None:
+        yield _line(entry.path, entry.line, box.files.get(entry.path))
+    if line := mdadm_line(kit):
+        texts = [text for path in MDADM_CONFIGS if (text := box.files.get(path)) is not None]
+        yield _line("mdadm.conf", line, "\n".join(texts) if texts else None)
+
+
+def _line(path: str, line: str, text: str | None) -> KitCheckAnswer:
+    lines = [" ".join(each.split()) for each in (text or "").splitlines()]
+    found = line if " ".join(line.split()) in lines else None
+    return _told(f"line in {path}", line, found)

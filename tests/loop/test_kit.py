@@ -1,0 +1,208 @@
+"""A kit on blank devices of another size: what is read back is the winner's, once is enough, and nothing else is wiped."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from fsconsole.catalog.loader import load_catalog
+from fsconsole.errors import ExitCode
+from fsconsole.inspect.features import parse_mkfs_features
+from fsconsole.kit.derive import derive
+from fsconsole.kit.lines import Destination, apply_lines
+from fsconsole.text import MIB
+from tests.conftest import MakeLoopDevice, run
+from tests.loop.commands import fails
+from tests.loop.gate_cases import unchanged
+from tests.loop.runs import FSCONSOLE, fsconsole
+from tests.unit.kit.test_lines import UUID, variant_of
+
+PLAN = """
+schema = 1
+title = "one for a kit"
+repeats = 1
+order = "as-listed"
+settings = { read_ahead = "256KiB" }
+after = { check = false, delete = "none", extents = false }
+equalise = "none"
+
+[[variant]]
+type = "ext4"
+label = "the winner"
+mkfs = "-O ^flex_bg -E lazy_itable_init=1"
+mount = "noatime,data=writeback"
+
+[[workload]]
+kind = "create"
+threads = 1
+file_size = "64KiB"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A mount namespace with an /etc of its own, in which a kit is applied, as on a machine of its own."""
+
+    pid: int
+    etc: Path
+
+    def run(self, *argv: str) -> subprocess.CompletedProcess[str]:
+        inside = ("nsenter", f"--target={self.pid}", "--mount", f"--wd={Path.cwd()}", *argv)
+        return subprocess.run(inside, check=False, capture_output=True, text=True)
+
+    def apply(self, kit: Path, *words: str) -> str:
+        done = self.run(str(kit / "apply.sh"), *words)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def verify(self, kit: Path, code: int = 0) -> dict[str, str]:
+        """Return what differs: found by what was looked at."""
+        done = self.run(*FSCONSOLE, "verify-kit", str(kit), "--json")
+        assert done.returncode == code, done.stdout + done.stderr
+        return {one["what"]: one["found"] for one in json.loads(done.stdout)["checks"] if one["verdict"] != "same"}
+
+
+@pytest.fixture
+def place(tmp_path: Path, loop_device: MakeLoopDevice) -> Iterator[Place]:
+    # After loop_device, so that its mounts end before the devices do.
+    etc = tmp_path / "etc"
+    shutil.copytree("/etc", etc, symlinks=True, ignore_dangling_symlinks=True)
+    (etc / "fstab").write_text("# no newline at its end: UUID=x")
+    words = f"mount --bind {etc} /etc && echo ready && exec sleep 600"
+    holder = subprocess.Popen(
+        ("unshare", "--mount", "--propagation", "slave", "sh", "-c", words), stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "ready\n"
+    yield Place(holder.pid, etc)
+    holder.send_signal(signal.SIGKILL)
+    holder.communicate()
+
+
+@pytest.fixture(scope="module")
+def winner(tmp_path_factory: pytest.TempPathFactory, device: str) -> str:
+    """The folder of runs with one run on a device of 64 MiB."""
+    folder = tmp_path_factory.mktemp("winner")
+    (folder / "plan.toml").write_text(PLAN)
+    done = fsconsole("run", str(folder / "plan.toml"), "-d", device, "--runs", str(folder / "runs"), "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return str(folder / "runs")
+
+
+def kit_for(winner: str, device: str, tmp_path: Path, *words: str) -> Path:
+    where = ("--at", str(tmp_path / "mnt"), str(tmp_path / "kit"))
+    done = fsconsole("apply-kit", "latest", "the winner", "--runs", winner, "--for", device, *words, *where)
+    assert done.returncode == 0, done.stderr
+    return tmp_path / "kit"
+
+
+def test_a_kit_makes_the_winner_on_another_size_once_and_verify_names_what_changes_later(
+    winner: str, place: Place, loop_device: MakeLoopDevice, tmp_path: Path
+) -> None:
+    large = loop_device(700 * MIB)
+    kit = kit_for(winner, large, tmp_path)
+    shell = (kit / "apply.sh").read_text()
+    assert "lazy" not in "".join(line for line in shell.splitlines() if line.startswith("    run mkfs"))
+    with unchanged(large):
+        assert "changes would be made" in place.apply(kit, "--dry-run")
+    assert place.verify(kit, ExitCode.KIT_DIFFERS)
+    done = place.apply(kit)
+    assert f"+ mkfs.ext4 -F -U {json.loads((kit / 'kit.json').read_text())['uuid']}" in done
+    # Blocks and inodes are those of 64 MiB, of which mke2fs.conf makes others on 700 MiB; noatime, writeback and read-ahead hold.
+    assert place.verify(kit) == {}
+    features = run("dumpe2fs", "-h", large)
+    assert "Block size:               1024" in features
+    assert "flex_bg" not in features
+    assert "Nothing was changed" in place.apply(kit)
+    lines = (place.etc / "fstab").read_text().splitlines()
+    assert lines[0] == "# no newline at its end: UUID=x"
+    assert [line.split()[3] for line in lines[1:]] == ["noatime,data=writeback,nofail"]
+    # Months later.
+    queue = Path(f"/sys/block/{Path(large).name}/queue/read_ahead_kb")
+    queue.write_text("128")
+    place.run("mount", "-o", "remount,commit=30", str(tmp_path / "mnt"))
+    (place.etc / "fstab").write_text("")
+    assert place.verify(kit, ExitCode.KIT_DIFFERS) == {
+        f"read_ahead of {large}": "128",
+        "mount option commit": "30",
+        "line in /etc/fstab": "not there",
+    }
+    place.apply(kit)
+    assert queue.read_text() == "256\n"
+
+
+@pytest.mark.parametrize("content", ["a filesystem", "data in the middle", "a mount"])
+def test_a_device_that_is_not_blank_is_refused_by_the_command_and_by_the_script(
+    winner: str, place: Place, blank: str, tmp_path: Path, content: str
+) -> None:
+    kit = kit_for(winner, blank, tmp_path)
+    if content == "data in the middle":
+        # Of the 64 blocks that are looked at one lies there.
+        with open(blank, "r+b") as file:
+            file.seek((64 * MIB // 4096 - 1) * 31 // 63 * 4096)
+            file.write(b"kept")
+    else:
+        run("mkfs.ext2", "-q", "-F", blank)
+    if content == "a mount":
+        other = tmp_path / "other"
+        other.mkdir()
+        assert place.run("mount", blank, str(other)).returncode == 0
+    code = ExitCode.DEVICE_MOUNTED if content == "a mount" else ExitCode.CONSENT_MISSING
+    words = ("apply-kit", "latest", "1", "--runs", winner, "--for", blank, "--at", str(tmp_path / "mnt"))
+    with unchanged(blank):
+        if content != "a mount":
+            fails(code, *words, str(tmp_path / "again"), names=(blank, "not blank"))
+        for extra in ((), ("--dry-run",)) + (((("--overwrite", blank)),) if content == "a mount" else ()):
+            done = place.run(str(kit / "apply.sh"), *extra)
+            assert done.returncode == 1
+            assert "mounted" in done.stderr if content == "a mount" else "not blank" in done.stderr
+    assert not (tmp_path / "again").exists()
+    if content != "a mount":
+        forced = fsconsole(*words, "--force", str(tmp_path / "forced"))
+        assert forced.returncode == 0, forced.stderr
+        assert "is overwritten" in place.apply(tmp_path / "forced", "--overwrite", blank)
+        assert place.verify(tmp_path / "forced") == {}
+
+
+MAKES = [
+    ("ext4", "", 64, 700), ("ext4", "-O ^has_journal,^flex_bg -N 5000", 64, 700), ("ext4", "-T largefile4", 64, 700),
+    ("ext4", "-O bigalloc -C 65536", 64, 700), ("ext4", "-O ^flex_bg,^uninit_bg,^metadata_csum,^64bit", 700, 64),
+    ("ext3", "", 64, 700), ("ext2", "-I 128", 64, 700), ("xfs", "", 400, 9000), ("xfs", "-m crc=0", 400, 9000),
+    ("xfs", "-d agcount=8", 700, 9000), ("btrfs", "", 200, 900), ("f2fs", "", 64, 700),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "words", "small", "large"), MAKES)
+def test_features_read_back_on_another_size_are_the_winners(
+    tmp_path: Path, name: str, words: str, small: int, large: int
+) -> None:
+    filesystem, image = load_catalog().get(name), tmp_path / "image"
+    if shutil.which(filesystem.tools[0]) is None:
+        pytest.skip(f"{filesystem.tools[0]} is not installed")
+
+    def made(make: tuple[tuple[str, ...], ...], size_mib: int) -> dict[str, str]:
+        image.unlink(missing_ok=True)
+        with image.open("wb") as file:
+            file.truncate(size_mib * MIB)
+        for argv in make:
+            run(*argv)
+        found = run(*(str(image) if part == "{device}" else part for part in filesystem.commands.features))
+        return {one.name: one.value for one in parse_mkfs_features(name, found)}
+
+    variant, to = variant_of(filesystem, words), Destination(str(image), UUID, "/srv/data")
+    seen = made(apply_lines(filesystem, variant, to).make, small)
+    derived = derive(filesystem, variant, seen, small * MIB, large * MIB)
+    again = made(apply_lines(filesystem, derived.variant, to, pinned=derived.pinned).make, large)
+    expected = dict(derived.expected)
+    assert expected
+    assert {key: again.get(key) for key in expected} == expected
+    if "inodes" in seen and "-T" not in words:
+        ratios = [size * MIB / int(of["inodes"]) for size, of in ((small, seen), (large, again))]
+        assert ratios[1] == pytest.approx(ratios[0], rel=0.1)
