@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fsconsole.cli.app import AsJson, RunsDir
+from fsconsole.cli.app import AsJson, RunsDir, by_path
 from fsconsole.errors import Misused
 from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.text import printable
@@ -61,7 +61,7 @@ def apply_kit(
     from fsconsole.results.choice import choose_row
 
     *more, directory = rest or [""]
-    devices = [*(for_ or []), *more]
+    devices = by_path([*(for_ or []), *more])
     if not directory or not devices:
         what = "apply-kit needs devices (--for) and, last, a directory to write."
         raise Misused(what=what, nearest="", command="fsconsole apply-kit")
