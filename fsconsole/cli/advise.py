@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from fsconsole.cli.app import AsJson, RunsDir
 from fsconsole.journal.folder import LATEST
 from fsconsole.model import DEFAULT_RUNS_DIR
-
-if TYPE_CHECKING:
-    from fsconsole.model.plan import Variant
-    from fsconsole.results.advice import Safety
 
 EPILOG = (
     "Example: `fsconsole advise latest --weights durable=3,check=2`. Advice needs a finished run in rounds, at least 3, with two "
@@ -42,6 +38,7 @@ def advise(
     from fsconsole.results import advice
     from fsconsole.results.advice_text import advice_json, advice_text
     from fsconsole.results.grid import build_grid
+    from fsconsole.show.apply import safety_of
 
     chosen = advice.parse_weights(weights) if weights else None
     folder = open_run(runs_dir, run)
@@ -51,19 +48,3 @@ def advise(
     sys.stdout.write(
         advice_json(state, grid, found) if as_json else advice_text(state, grid, found, width=terminal_width())
     )
-
-
-def safety_of(variant: Variant) -> Safety:
-    """Return the catalog's word on a variant's safety."""
-    from fsconsole.catalog.loader import load_catalog
-    from fsconsole.catalog.words import unsafe_words
-    from fsconsole.errors.targets import OptionRefused
-    from fsconsole.results.advice import Safety
-
-    catalog = load_catalog()
-    if variant.filesystem not in catalog.names:
-        return Safety(unknown=f"today's catalog has no {variant.filesystem}")
-    try:
-        return Safety(unsafe_words(catalog.get(variant.filesystem), variant))
-    except OptionRefused as error:
-        return Safety(unknown=f"today's catalog refuses {error.word}")

@@ -86,7 +86,7 @@ def _kit(
     import uuid
 
     from fsconsole.catalog.loader import load_catalog
-    from fsconsole.cli.advise import safety_of
+    from fsconsole.show.apply import safety_of
     from fsconsole.errors.runs import NothingToApply
     from fsconsole.kit.build import Wanted, build_kit
     from fsconsole.preflight.kit_devices import kit_devices

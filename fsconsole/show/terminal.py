@@ -70,6 +70,8 @@ class Terminal:
     """Paints of gauges per second; samples come at their own rate."""
     slow: bool = False
     """True if every byte counts: bars in ASCII, plots on demand, nothing painted twice."""
+    copies: bool = False
+    """True if it may take text for its clipboard (OSC 52); the kernel's console and old terminals would print it."""
 
 
 def terminal_of(
@@ -88,6 +90,7 @@ def terminal_of(
         glyphs=ASCII if is_ascii else SAFE if _is_linux(term) else WIDE,
         paint_hz=_SLOW_PAINT_HZ if slow_link else _PAINT_HZ,
         slow=slow_link,
+        copies=not (_is_linux(term) or _ASCII_TERMS.match(term) or is_screen(term)),
     )
 
 

@@ -237,3 +237,17 @@ async def test_t_draws_curves_of_a_block_with_three_numbers_of_threads(
         assert all(len(line) <= 80 for line in shown.splitlines())
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(pilot.app.screen, ResultsScreen), "sorted by")
+
+
+async def test_y_shows_and_copies_the_lines_of_the_row_and_advice_is_shown(tmp_path: Path) -> None:
+    folder = imported("demo", tmp_path)
+    app = console(folder=folder, runs_dir=tmp_path, is_root=False)
+    app.session.terminal = replace(app.session.terminal, copies=True)
+    async with drive(app, "4") as pilot:
+        await shows(pilot, "direct streams", "verdict")
+        await pilot.press("y")
+        await shows(pilot, "ext4: mkfs and /etc/fstab", "mkfs.ext4", "/dev/DEVICE", "UUID=", "clipboard (OSC 52)")
+        assert app.clipboard.startswith("mkfs.ext4 ")
+        assert "/dev/loop" not in app.clipboard
+        await pilot.press("escape", "A")
+        await shows(pilot, "Can't be excluded as best: ext4, ext4 nodelalloc, xfs.")

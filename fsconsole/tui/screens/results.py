@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar
+from uuid import uuid4
 
 from textual import work
 from textual.binding import Binding, BindingType
@@ -21,11 +22,13 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import list_runs
 from fsconsole.model.metrics import Metric
 from fsconsole.plan.publications import list_publications, read_publication
+from fsconsole.results.advice import advise
 from fsconsole.results.blocks import Block, BlockKind
 from fsconsole.results.grid import Grid, build_grid
 from fsconsole.results.published import beside
 from fsconsole.results.sentences import RunFindings, findings_of
 from fsconsole.show import results as view
+from fsconsole.show.apply import safety_of, use_lines, use_words
 from fsconsole.show.lines import Line
 from fsconsole.show.runs import published_lines
 from fsconsole.text import cells_of, shorten_middle
@@ -175,6 +178,8 @@ Below: the row's rounds as dots beside the baseline's, its other columns, its wa
         Binding("v", "replay", "Replay", id="results.replay", tooltip="Replay the loads of all variants, released together"),
         Binding("t", "curves", "Curves", id="results.curves", tooltip="Draw this block's columns over threads, block sizes, ...", show=False),
         Binding("p", "published", "Published", id="results.published", tooltip="Compare with published figures"),
+        Binding("y", "use_lines", "mkfs line", id="results.lines", tooltip="Show and copy the row's mkfs and fstab lines"),
+        Binding("A", "advice", "Advice", id="results.advice", tooltip="Say which rows can't be excluded as the best, and why", show=False),
         Binding("e", "export", "Export", id="results.export", tooltip="Write this view as text, csv, json or markdown"),
         Binding("w", "with_redone", "Replaced", id="results.redone", tooltip="Show figures of replaced rounds too", show=False),
         Binding("r", "reload", "Read again", id="results.reload", tooltip="Read the run again", show=False),
@@ -276,6 +281,26 @@ Below: the row's rounds as dots beside the baseline's, its other columns, its wa
     def action_replay(self) -> None:
         if self._shown is not None and self._view is not None and self._view.block is not None:
             self.app.push_screen(ReplayScreen(self._shown.folder, self._view.block.name))
+
+    def action_use_lines(self) -> None:
+        row = self._view.row(self.query_one(Table).key) if self._view is not None else None
+        if row is None:
+            self.say("Go to a row of this run: its lines are shown.")
+            return
+        use, copied = use_lines(row.row.key, str(uuid4())), "Copy them from here."
+        if use.lines and self.session.terminal.copies:
+            self.app.copy_to_clipboard("\n".join(use.lines) + "\n")
+            copied = "Sent to the terminal's clipboard (OSC 52); where that is off, copy them from here."
+        self.app.push_screen(OutputScreen(lambda width: use_words(row.title, use, copied, width)))
+
+    @work(group="advice", exclusive=True)
+    async def action_advice(self) -> None:
+        if self._shown is None:
+            return
+        state, grid = self._shown.look.state, build_grid(self._shown.look.state)
+        with self.complaining():
+            advice = await asyncio.to_thread(advise, state, grid, safety_of)
+            self.app.push_screen(OutputScreen(lambda width: view.advice_lines(state, grid, advice, width)))
 
     def action_published(self) -> None:
         with self.complaining():
