@@ -54,7 +54,7 @@ class TableRow:
     cells: tuple[str, ...]
     notes: tuple[str, ...] = ()
     tone: str = ""
-    """"strong", "weak" or nothing."""
+    """"strong", "weak", "good", "bad", "faint" or nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from enum import Enum
+
 from fsconsole.model.metrics import Metric
 from fsconsole.model.verdicts import LEAST_ROUNDS, Verdict
 from fsconsole.results.blocks import BlockRow
@@ -19,41 +22,71 @@ _MOST = 3
 _UNDECIDED = (None, Verdict.SAME, Verdict.UNDECIDED)
 
 
+class Tells(Enum):
+    """What a counter tells of the difference between two rows."""
+
+    APART = "apart"
+    OVERLAPS = "its rounds overlap"
+    NEAR = f"within {_LEAST_TIMES:g} times"
+    FEW_ROUNDS = "too few rounds"
+    NOT_KEPT = "not kept"
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """One counter of a row beside that of its baseline."""
+
+    name: str
+    tells: Tells
+    times: float = 1.0
+    """Factor between the two, at least 1; of APART alone."""
+    figures: str = ""
+    """Both in words, "159.20 against 9.87"; of APART alone."""
+
+
 def reached_words(row: BlockRow) -> str:
     """Return "xfs: 1345 MB/s reached the disk; the app saw 1416."; empty for a row that wrote nothing."""
     durable, write = row.row.estimate(Metric.DURABLE), row.row.estimate(Metric.WRITE)
     if durable is None or write is None:
         return ""
     scale = scale_for(Metric.DURABLE, (durable, write))
-    return f"{row.name}: {scale.text(durable)} {scale.unit} reached the disk; the app saw {scale.text(write)}."
+    return f"{row.title}: {scale.text(durable)} {scale.unit} reached the disk; the app saw {scale.text(write)}."
 
 
 def why_words(row: BlockRow, other: BlockRow | None) -> str:
-    """Return the counters of a decided row that lie beyond the spread of both rows' rounds, the largest factor first.
+    """Return the counters that set a decided row apart, the largest factor first, or that none does.
 
-    Empty where the verdict is open, a row has fewer than LEAST_ROUNDS rounds, or no counter stands apart.
+    Empty where the verdict is open, and for a baseline.
     """
     if other is None or row.compared is None or row.compared.verdict in _UNDECIDED:
         return ""
-    apart = sorted((found for metric, name in _COUNTERS if (found := _apart(row, other, metric, name))), reverse=True)
-    parts = [words for _, words in apart[:_MOST]]
-    return f"Why: {', '.join(parts)} (of {other.name})." if parts else ""
+    counters = counters_of(row, other)
+    apart = sorted((one for one in counters if one.tells is Tells.APART), key=lambda one: -one.times)
+    if apart:
+        return f"Why: {', '.join(f'{one.name} {one.figures}' for one in apart[:_MOST])} (of {other.name})."
+    kept = [f"{one.name} ({one.tells.value})" for one in counters if one.tells is not Tells.NOT_KEPT]
+    return f"Why: not told by {', '.join(kept)}." if kept else "Why: no counters were kept."
 
 
-def _apart(row: BlockRow, other: BlockRow, metric: Metric, name: str) -> tuple[float, str] | None:
-    """Return the factor between two rows' counters and its words; None where their rounds overlap."""
-    figures = row.row.figure(metric), other.row.figure(metric)
-    if figures[0] is None or figures[1] is None:
-        return None
-    own, base = figures[0].values, figures[1].values
-    if min(len(own), len(base)) < LEAST_ROUNDS or (min(own) <= max(base) and min(base) <= max(own)):
-        return None
+def counters_of(row: BlockRow, other: BlockRow) -> tuple[Counter, ...]:
+    """Return each counter with what it tells of a row against another one."""
+    return tuple(_counter(row, other, metric, name) for metric, name in _COUNTERS)
+
+
+def _counter(row: BlockRow, other: BlockRow, metric: Metric, name: str) -> Counter:
+    """Return a counter: APART where the rounds of both rows lie beyond each other, and the figures by a factor."""
+    summaries = row.row.figure(metric), other.row.figure(metric)
     # As the table has them.
     mine, theirs = row.row.estimate(metric), other.row.estimate(metric)
-    if mine is None or theirs is None:
-        return None
+    if summaries[0] is None or summaries[1] is None or mine is None or theirs is None:
+        return Counter(name, Tells.NOT_KEPT)
+    own, base = summaries[0].values, summaries[1].values
+    if min(len(own), len(base)) < LEAST_ROUNDS:
+        return Counter(name, Tells.FEW_ROUNDS)
+    if min(own) <= max(base) and min(base) <= max(own):
+        return Counter(name, Tells.OVERLAPS)
     least, most = sorted((mine, theirs))
     if least <= 0 or most < _LEAST_TIMES * least:
-        return None
+        return Counter(name, Tells.NEAR)
     scale = scale_for(metric, (mine, theirs))
-    return most / least, f"{name} {scale.text(mine)} against {scale.text(theirs)}"
+    return Counter(name, Tells.APART, most / least, f"{scale.text(mine)} against {scale.text(theirs)}")

@@ -33,8 +33,11 @@ from fsconsole.results.grid import Grid, highest_first
 from fsconsole.results.published import beside
 from fsconsole.results.sentences import RunFindings, findings_lines
 from fsconsole.results.table import Column, TableRow, TableValue
+from fsconsole.show.bars import toned, with_bars
 from fsconsole.show.lines import Line, TextLine, text_lines
+from fsconsole.show.more_rounds import next_words
 from fsconsole.show.results_row import compared_words, row_lines
+from fsconsole.show.runs import RunEntry, comparable_lines
 from fsconsole.show.terminal import Glyphs
 from fsconsole.text import cells_of, printable, shorten_middle, wrap
 
@@ -157,6 +160,8 @@ class BlockView:
     caption: str = "The plan has no cells."
     limits: tuple[str, ...] = ()
     """Sentences on which rows of the run meet what its plan requires."""
+    next: str = ""
+    """Sentence on what would decide the block's open rows; empty for none."""
 
     @property
     def block(self) -> Block | None:
@@ -185,6 +190,12 @@ def arranged(state: RunState, grid: Grid, choice: Choice, glyphs: Glyphs, width:
     block = blocks[at]
     table = _table(block, grid, width)
     sorts = _sorts(block, table)
+    if not block.pairs and block.metric.column in sorts:
+        place = sorts.index(block.metric.column) + 1
+        barred = with_bars(table, block, place, width, glyphs)
+        # The bar sorts by its figure.
+        sorts = (*sorts[:place], block.metric.column, *sorts[place:]) if barred is not table else sorts
+        table = toned(barred, block)
     by = block.sorted_by or block.metric.column
     is_falling = _is_rate(block, by) != choice.of_blocks.is_reversed
     marked = sorts.index(by) if by in sorts else None
@@ -192,7 +203,7 @@ def arranged(state: RunState, grid: Grid, choice: Choice, glyphs: Glyphs, width:
     said = _caption(block, by, width - 4, is_falling=is_falling)
     aged = f"aged: {block.aged}; " if block.aged else ""
     said = shorten_middle(f"{aged}{said}", width - 4) if aged else said
-    return BlockView(grid, blocks, at, table, sorts, said, required_of(state, grid, blocks))
+    return BlockView(grid, blocks, at, table, sorts, said, required_of(state, grid, blocks), next_words(state, block))
 
 
 def _table(block: Block, grid: Grid, width: int) -> TableValue:
@@ -231,21 +242,38 @@ def with_published(choice: Choice, publication: Publication | None) -> Choice:
     return changed(replace(choice, publication=publication), columns=())
 
 
-def with_baseline(choice: Choice, block: Block, baseline: str) -> Choice:
-    """Return a choice with another baseline; with the one that there is, with the plan's own."""
-    is_same = baseline in (choice.of_blocks.baseline, block.baseline)
-    return changed(choice, baseline="" if is_same else baseline)
+AS_PLAN_SAYS, ALL_PAIRS = "=plan", "=pairs"
+"""Keys of the baseline's dialog beside baselines, none of which begins so."""
 
 
-def baseline_lines(block: Block) -> tuple[Line, ...]:
-    """Return a line for each baseline of a block: its variants, then the values of its axes."""
-    names = dict.fromkeys(row.name for row in block.rows)
+def baseline_lines(block: Block, choice: Choice, name: str = "") -> tuple[Line, ...]:
+    """Return what a block can be compared with: variants, that of the row's name first, values of axes, then all pairs."""
+    names = sorted(dict.fromkeys(row.name for row in block.rows), key=lambda each: each != name)
     values = dict.fromkeys(
         f"{axis}={row.axes[place]}" for place, axis in enumerate(block.axes) for row in block.rows if row.axes[place]
     )
-    told = [(name, "at equal values of everything else") for name in names if len(names) > 1]
+    told = [(each, "at equal values of everything else" if block.axes else "") for each in names if len(names) > 1]
     told += [(value, "everything else equal") for value in values]
-    return tuple(Line(key, key, value="the baseline now" if key == block.baseline else words) for key, words in told)
+    of = choice.of_blocks
+    return (
+        *(Line(key, key, value="the baseline now" if key == block.baseline else words) for key, words in told),
+        Line(AS_PLAN_SAYS, "as the plan says", value="" if of.baseline else "now"),
+        Line(
+            ALL_PAIRS,
+            "all pairs: every row with every other one",
+            value="now; again: with the baseline" if of.all_pairs else "",
+        ),
+    )
+
+
+def compared_by(choice: Choice, block: Block, key: str) -> Choice:
+    """Return a choice after a line of baseline_lines() was taken."""
+    of = choice.of_blocks
+    if key == AS_PLAN_SAYS:
+        return changed(choice, baseline="", all_pairs=False)
+    if key == ALL_PAIRS:
+        return changed(choice, all_pairs=not of.all_pairs)
+    return changed(choice, baseline="" if key == block.baseline and not of.all_pairs else key, all_pairs=False)
 
 
 def sort_lines(block: Block) -> tuple[Line, ...]:
@@ -310,6 +338,16 @@ def title_lines(look: Look, width: int) -> tuple[TextLine, ...]:
     )
 
 
+def compare_lines(runs: Sequence[RunEntry], published: Sequence[Publication], *, is_with: bool) -> tuple[Line, ...]:
+    """Return what a run can be compared with: published figures, which join its table, then other runs."""
+    listed = [Line(of.name, f"published: {of.title} ({of.date})", wraps=True) for of in published]
+    none = [Line(NO_PUBLICATION, "without published figures again")] if is_with else []
+    return (*none, *listed, *comparable_lines(runs, ()))
+
+
+NO_PUBLICATION = "=none"
+
+
 def pane_lines(view: BlockView, key: str, findings: RunFindings, width: int) -> tuple[TextLine, ...]:
     """Return what is to be said of a row, then of its block, then of the run."""
     block = view.block
@@ -324,7 +362,14 @@ def pane_lines(view: BlockView, key: str, findings: RunFindings, width: int) -> 
     elif view.grid.publication is not None:
         lines += [line for said in publication_words(view.grid.publication) for line in text_lines(said, width)]
     aged = (f"aged: {block.aged} of the device before the first load",) if block.aged else ()
-    for said in (*aged, *block.common, *view.limits, *notes_of([block]), *captions([block], view.grid)):
+    for said in (
+        *filter(None, (view.next,)),
+        *aged,
+        *block.common,
+        *view.limits,
+        *notes_of([block]),
+        *captions([block], view.grid),
+    ):
         lines += text_lines(said, width)
     return (*lines, *map(TextLine, findings_lines(findings, width)))
 

@@ -34,12 +34,13 @@ def row_lines(row: BlockRow, block: Block, grid: Grid, width: int) -> tuple[Text
     array = row.row.key.array
     # No figure stands without it, also where all rows share it.
     clean = ", assume-clean" if array is not None and array.assume_clean else ""
-    lines = text_lines(row.title + clean, width, "strong")
+    is_load = block.kind is BlockKind.LOAD
+    reached = reached_words(row) if is_load and not clean else ""
+    lines = text_lines(reached or row.title + clean, width, "strong")
     for said in (*(f"published as: {other}" for other in row.row.printed), *row.row.notes):
         lines += text_lines(said, width)
-    is_load = block.kind is BlockKind.LOAD
-    told = (reached_words(row), why_words(row, baseline_of(row, block))) if is_load else ()
-    for said in filter(None, (*row_verdict(row, block), *told, *row_sentences(row.required))):
+    why = (why_words(row, baseline_of(row, block)),) if is_load else ()
+    for said in filter(None, (*row_verdict(row, block), *why, *row_sentences(row.required))):
         lines += text_lines(said, width)
     lines += map(TextLine, dot_lines(row, block, width))
     is_life = block.kind is BlockKind.LIFE

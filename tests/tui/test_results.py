@@ -82,10 +82,12 @@ async def test_verdicts_blocks_baseline_and_pairs_stand_in_80_columns(tmp_path: 
         await pilot.press("n", "n")
         await shows(pilot, "check against ext4 data=ordered")
         await pilot.press("N", "b")
+        await shows(pilot, "Compare the rows of video with", "as the plan says", "all pairs")
+        await pilot.press("enter")
         await shows(pilot, "Baseline chosen after the run", "vs xfs, 95 %")
-        await pilot.press("b")
+        await pilot.press("b", "enter")
         await shows(pilot, "durable against ext4 data=ordered")
-        await pilot.press("a")
+        await pilot.press("b", "end", "enter")
         await shows(pilot, "against", "all 6 pairs")
         assert len(names(pilot)) == 6
         await pilot.press("down", "enter")
@@ -120,17 +122,19 @@ async def test_columns_are_chosen_and_ordered(tmp_path: Path) -> None:
 async def test_published_figures_stand_beside_and_say_so(tmp_path: Path) -> None:
     async with drive(console(folder=recorded("bull", tmp_path)), "4", size=(120, 40)) as pilot:
         await shows(pilot, "No verdicts: ")
-        await pilot.press("p")
-        await shows(pilot, "published figures", "FFSB")
-        await pilot.press("down", "enter")
+        await pilot.press("equals_sign")
+        await shows(pilot, "Compare this run with", "FFSB")
+        await pilot.press("enter")
         await until(pilot, lambda: any("published" in name for name in names(pilot)), "published rows")
         assert "published" not in names(pilot)[0]
         await pilot.press("down")
         await shows(pilot, "not of this run")
-        await pilot.press("b")
+        await pilot.press("y")
         await shows(pilot, "Go to a row of this run")
         # Columns that no metric means stand in a table of their own.
-        await pilot.press("p", "end", "enter")
+        await pilot.press("equals_sign")
+        await shows(pilot, "without published figures again")
+        await pilot.press("end", "enter")
         await shows(pilot, "-0.14", "cp, 64 bit logical", "not ranked, no verdicts")
 
 
@@ -251,3 +255,37 @@ async def test_y_shows_and_copies_the_lines_of_the_row_and_advice_is_shown(tmp_p
         assert "/dev/loop" not in app.clipboard
         await pilot.press("escape", "A")
         await shows(pilot, "Can't be excluded as best: ext4, ext4 nodelalloc, xfs.")
+
+
+async def test_another_run_is_compared_with_this_one(tmp_path: Path) -> None:
+    folder = imported("mail", tmp_path)
+    imported("mail-later", tmp_path)
+    async with drive(console(folder=folder, runs_dir=tmp_path), "4") as pilot:
+        await shows(pilot, "mail", "verdict")
+        await pilot.press("equals_sign")
+        await shows(pilot, "(mail-later)")
+        await pilot.press("end", "enter")
+        await until(pilot, lambda: "Compare them all the same?" in picture(pilot) or "%" in picture(pilot), "an answer")
+
+
+async def test_more_rounds_are_a_new_run_of_the_plan_through_the_confirm_dialog(tmp_path: Path) -> None:
+    folder = recorded("grid", tmp_path)
+    children = Scripted()
+    async with drive(console(children, folder=folder, runs_dir=tmp_path), "4") as pilot:
+        await shows(pilot, "No verdicts: ")
+        await pilot.press("+")
+        await shows(pilot, "Rounds of a new run of this plan", "est. ", "are wiped")
+        await pilot.press("backspace", "1")
+        await shows(pilot, "Give a number from 3 to 100")
+        await pilot.press("backspace", "7", "enter")
+        await until(pilot, lambda: any(words[0] == "plan" for words in children.asked), "the devices are looked at")
+        words = next(words for words in children.asked if words[0] == "plan")
+        assert words[2:4] == ("--device", "/dev/loop7") or words[2] == "--device"
+        assert not any(words[0] == "run" for words in children.asked)
+
+
+async def test_an_imported_run_is_not_run_again_on_devices_of_another_machine(tmp_path: Path) -> None:
+    async with drive(console(folder=imported("demo", tmp_path), runs_dir=tmp_path), "4") as pilot:
+        await shows(pilot, "direct streams", "verdict")
+        await pilot.press("+")
+        await shows(pilot, "This run was imported")

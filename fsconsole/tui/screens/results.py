@@ -16,12 +16,13 @@ from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 
 from fsconsole.client.children import carried_out
-from fsconsole.client.runs import Look, look, save
+from fsconsole.client.runs import Look, look, read_runs, save
 from fsconsole.errors import FsconsoleError
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import list_runs
+from fsconsole.model.figures import Publication
 from fsconsole.model.metrics import Metric
-from fsconsole.plan.publications import list_publications, read_publication
+from fsconsole.plan.publications import all_publications
 from fsconsole.results.advice import advise
 from fsconsole.results.blocks import Block, BlockKind
 from fsconsole.results.grid import Grid, build_grid
@@ -29,12 +30,15 @@ from fsconsole.results.published import beside
 from fsconsole.results.sentences import RunFindings, findings_of
 from fsconsole.show import results as view
 from fsconsole.show.apply import safety_of, use_lines, use_words
-from fsconsole.show.lines import Line
-from fsconsole.show.runs import published_lines
+from fsconsole.show.more_rounds import barred_words, lasts_words, rounds_complaint, wanted_rounds, with_repeats
+from fsconsole.show.runs import RunEntry, published_lines
 from fsconsole.text import cells_of, shorten_middle
+from fsconsole.tui import planfiles
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.cell import CellScreen
-from fsconsole.tui.screens.dialogs import Dialog, PickScreen
+from fsconsole.tui.screens.comparison import show_comparison
+from fsconsole.tui.screens.confirm import ConfirmScreen
+from fsconsole.tui.screens.dialogs import Dialog, PickScreen, PromptScreen
 from fsconsole.tui.screens.replay import ReplayScreen
 from fsconsole.tui.screens.run import OutputScreen
 from fsconsole.tui.terminal import lines, plain
@@ -138,6 +142,8 @@ class ExportScreen(Dialog[Wanted]):
 
 
 _REFRESH_S = 2.0
+_MOST_RUNS = 100
+"""Runs that are offered for a comparison, the newest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +171,7 @@ same: the interval lies within 10 % (the plan's key same). undecided +6: 6 more 
 Left and right choose the column that s sorts by; the mark below its head says which way. S: any column.
 b compares with the row's variant; where rows differ in more (threads, read-ahead), it asks with what.
 Below: the row's rounds as dots beside the baseline's, its other columns, its warnings (letters under warn)."""
-    KEYS_LEFT_OUT: ClassVar[tuple[str, ...]] = ("published", "all_pairs", "columns")
+    KEYS_LEFT_OUT: ClassVar[tuple[str, ...]] = ("compare", "all_pairs", "columns")
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", "block(1)", "Next block", id="results.block", tooltip="Show the next block: a workload, the filesystem, raw"),
         Binding("N", "block(-1)", "Block before", id="results.before", tooltip="Show the block before", show=False),
@@ -177,7 +183,8 @@ Below: the row's rounds as dots beside the baseline's, its other columns, its wa
         Binding("c", "columns", "Columns", id="results.columns", tooltip="Choose and order columns"),
         Binding("v", "replay", "Replay", id="results.replay", tooltip="Replay the loads of all variants, released together"),
         Binding("t", "curves", "Curves", id="results.curves", tooltip="Draw this block's columns over threads, block sizes, ...", show=False),
-        Binding("p", "published", "Published", id="results.published", tooltip="Compare with published figures"),
+        Binding("=", "compare", "Compare", id="results.compare", tooltip="Compare with another run, or published figures"),
+        Binding("+", "more", "More rounds", id="results.more", tooltip="Run the plan again with more rounds", show=False),
         Binding("y", "use_lines", "mkfs line", id="results.lines", tooltip="Show and copy the row's mkfs and fstab lines"),
         Binding("A", "advice", "Advice", id="results.advice", tooltip="Say which rows can't be excluded as the best, and why", show=False),
         Binding("e", "export", "Export", id="results.export", tooltip="Write this view as text, csv, json or markdown"),
@@ -242,13 +249,11 @@ Below: the row's rounds as dots beside the baseline's, its other columns, its wa
             return
         if block.kind is BlockKind.RAW:
             self.say("Raw rows are compared with nothing: they measure the device without a filesystem.")
-        elif block.axes:
-            dialog = PickScreen(f"Baseline of {block.name}", view.baseline_lines(block))
-            self.ask(dialog, lambda words: self._choose(view.with_baseline(self._choice, block, words)))
-        elif (row := self._view.row(key)) is not None:
-            self._choose(view.with_baseline(self._choice, block, row.name))
-        else:
-            self.say("Go to a row of this run: it becomes the baseline.")
+            return
+        row = self._view.row(key)
+        offered = view.baseline_lines(block, self._choice, row.name if row is not None else "")
+        dialog = PickScreen(f"Compare the rows of {block.name} with", offered)
+        self.ask(dialog, lambda picked: self._choose(view.compared_by(self._choice, block, picked)))
 
     def action_all_pairs(self) -> None:
         self._choose(view.changed(self._choice, all_pairs=not self._choice.of_blocks.all_pairs))
@@ -302,20 +307,65 @@ Below: the row's rounds as dots beside the baseline's, its other columns, its wa
             advice = await asyncio.to_thread(advise, state, grid, safety_of)
             self.app.push_screen(OutputScreen(lambda width: view.advice_lines(state, grid, advice, width)))
 
-    def action_published(self) -> None:
+    @work(group="compare", exclusive=True)
+    async def action_compare(self) -> None:
+        """Show published figures in the table, or a comparison with another run in a dialog."""
+        shown, runs_dir = self._shown, self.session.runs_dir
+        if shown is None:
+            return
         with self.complaining():
-            known = {str(place): read_publication(path) for place, path in enumerate(list_publications())}
-            listed = [Line(key, f"{one.title} ({one.date})", wraps=True) for key, one in known.items()]
+            published = {of.name: of for of in await asyncio.to_thread(all_publications)}
+            folders = {folder.name: folder for folder in await asyncio.to_thread(list_runs, runs_dir)}
+            known = await asyncio.to_thread(read_runs, [*folders.values()][:_MOST_RUNS], {})
+            runs = [RunEntry(name, one.listed, one.size_bytes) for name, one in known.items()]
+            others = [one for one in runs if one.is_readable and one.name != shown.folder.name]
+            is_with = self._choice.publication is not None
+            offered = view.compare_lines(others, tuple(published.values()), is_with=is_with)
+            key = await self.app.push_screen_wait(PickScreen("Compare this run with", offered))
+            if key in folders:
+                await show_comparison(self, [shown.folder, folders[key]])
+            elif key is not None:
+                self._put_published(published.get(key), shown)
 
-            def picked(key: str) -> None:
-                of = known.get(key)
-                self._choose(view.with_published(self._choice, of))
-                if of is not None and of.own_columns and self._shown is not None:
-                    # Columns that no metric means have no place in the grid.
-                    laid = beside(of, [self._shown.look.state.request.plan])
-                    self.app.push_screen(OutputScreen(lambda width: published_lines(laid, width)))
+    def _put_published(self, of: Publication | None, shown: Shown) -> None:
+        self._choose(view.with_published(self._choice, of))
+        if of is not None and of.own_columns:
+            # Columns that no metric means have no place in the grid.
+            laid = beside(of, [shown.look.state.request.plan])
+            self.app.push_screen(OutputScreen(lambda width: published_lines(laid, width)))
 
-            self.ask(PickScreen("Compare with published figures", [Line("none", "None"), *listed]), picked)
+    @work(group="more", exclusive=True)
+    async def action_more(self) -> None:
+        """Run the plan again with more rounds: the devices are looked at, and asked about, as at every start."""
+        shown, seen = self._shown, self._view
+        if shown is None or seen is None or not self.may("Running a plan"):
+            return
+        state = shown.look.state
+        why = barred_words(state, is_alive=shown.look.is_alive, is_imported=shown.folder.is_imported)
+        if why:
+            self.say(why)
+            return
+        blocks = [block for block in seen.blocks if block.kind is BlockKind.LOAD]
+        rounds = wanted_rounds(blocks, state.request.plan.repeats)
+        asked = PromptScreen(
+            "Rounds of a new run of this plan",
+            str(rounds),
+            hint=f"{rounds} rounds: {lasts_words(state, rounds)}. A new run, since rounds that are added after a look at "
+            "the verdicts find false winners. The devices are wiped; what is on them is shown first.",
+            check=rounds_complaint,
+        )
+        answer = await self.app.push_screen_wait(asked)
+        if answer is None:
+            return
+        with self.complaining():
+            text = with_repeats(state.request.plan.source, int(answer))
+            ticks = {target.path: target.identity for target in state.request.targets}
+            with planfiles.kept_for_run(text) as path:
+                question = ConfirmScreen(path, ticks, planfiles.digest_of_text(text))
+                folder = await self.app.push_screen_wait(question)
+            if folder is not None:
+                self.session.folder = folder
+                self.app.switch_mode("run")
 
     def action_export(self) -> None:
         if self._shown is not None:

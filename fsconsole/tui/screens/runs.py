@@ -12,22 +12,17 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from fsconsole.client.runs import KnownRun, look, read_runs, targets_of
+from fsconsole.client.runs import KnownRun, read_runs, targets_of
 from fsconsole.errors import FsconsoleError
-from fsconsole.errors.runs import RunsDiffer
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import list_runs, title_complaint
-from fsconsole.model.figures import Publication
-from fsconsole.model.state import RunState
 from fsconsole.plan.publications import all_publications
-from fsconsole.results.environment import Varied
-from fsconsole.results.sides import SideComparison, compare_sides, sides_of
 from fsconsole.show.run import cleaned_words
-from fsconsole.show.runs import RunEntry, comparable_lines, comparison_lines, list_words, run_lines, runs_table
+from fsconsole.show.runs import RunEntry, comparable_lines, list_words, run_lines, runs_table
 from fsconsole.tui.screens.base import ConsoleScreen
+from fsconsole.tui.screens.comparison import show_comparison
 from fsconsole.tui.screens.confirm import resume
 from fsconsole.tui.screens.dialogs import PickScreen, PromptScreen
-from fsconsole.tui.screens.run import OutputScreen
 from fsconsole.tui.terminal import plain
 from fsconsole.tui.widgets.lists import List, Table
 from fsconsole.tui.widgets.rows import Texts
@@ -120,22 +115,8 @@ Where an engine died, c removes the mounts and loop devices that it left, and re
         key = await self.app.push_screen_wait(PickScreen(f"Compare '{run.title}' with", options))
         if key is None:
             return
-        names = [run.name] if key in published else sorted((run.name, key))
-        folders = [folder for name in names for folder in self._folders if folder.name == name]
-
-        def read(vary: Sequence[Varied]) -> SideComparison:
-            given: list[Sequence[RunState] | Publication] = [[look(folder).state] for folder in folders]
-            given += [published[key]] if key in published else []
-            return compare_sides(sides_of(given, ()), vary)
-
-        with self.complaining():
-            try:
-                found = await asyncio.to_thread(read, ())
-            except RunsDiffer as error:
-                if not await self.agreed("Compare them all the same?", str(error), yes="Compare"):
-                    return
-                found = await asyncio.to_thread(read, tuple(map(Varied, error.vary.split(","))))
-            await self.app.push_screen_wait(OutputScreen(lambda width: comparison_lines(found, width)))
+        folders = [folder for folder in self._folders if folder.name in (run.name, key)]
+        await show_comparison(self, folders, *([published[key]] if key in published else []))
 
     def action_cleanup(self) -> None:
         if self.may("Cleaning up") and not self.is_busy("clean"):

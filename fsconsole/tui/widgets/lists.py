@@ -69,7 +69,7 @@ class List(Toned, ScrollView, can_focus=True, inherit_bindings=False):
     List > .list--weak { text-style: italic; }
     List > .list--bad, List > .list--error { color: $error; }
     List > .list--warning, List > .list--hazard { color: $warning; }
-    List > .list--free { color: $success; }
+    List > .list--free, List > .list--good { color: $success; }
     List > .list--map0 { color: $primary; }
     List > .list--map1 { color: $success; }
     List > .list--map2 { color: $warning; }

@@ -13,7 +13,7 @@ from fsconsole.text import pad_right, printable, shorten_middle
 Spans = Sequence[tuple[str, str]]
 """Parts of one line: text, and tone (one of TONES, or nothing)."""
 TONES = (
-    *("strong", "weak", "bad", "error", "warning", "primary", "value", "free", "hazard"),
+    *("strong", "weak", "good", "bad", "error", "warning", "primary", "value", "free", "hazard"),
     *("faint", "heading", "head", "column", "rule", "cursor"),
     *("map0", "map1", "map2", "map3", "map4", "map5"),
 )

@@ -16,7 +16,7 @@ from fsconsole.results.blocks import BlockKind
 from fsconsole.results.grid import build_grid
 from fsconsole.results.sentences import RunFindings
 from fsconsole.show import results as screen
-from fsconsole.show.results import BlockView, Choice, arranged, changed, pane_lines, sorted_by, with_baseline
+from fsconsole.show.results import BlockView, Choice, arranged, changed, compared_by, pane_lines, sorted_by
 from fsconsole.show.terminal import ASCII, SAFE
 from tests.unit.results import build
 from tests.unit.results.test_compare import STEADY, rounds
@@ -90,13 +90,17 @@ def test_raw_values_are_dots_on_one_scale_with_those_of_the_baseline() -> None:
 def test_another_baseline_is_said_to_be_chosen_after_the_run_and_chosen_again_it_is_the_plan_s() -> None:
     view = shown(state=VERDICTS)
     assert view.block is not None
-    choice = with_baseline(Choice(), view.block, "ext4")
+    choice = compared_by(Choice(), view.block, "ext4")
     other = shown(choice, VERDICTS)
     assert other.block is not None
     assert "chosen after the run" in other.caption
     assert "Faster: " in "\n".join(pane(other, "btrfs"))
-    assert with_baseline(choice, other.block, "ext4") == Choice()
-    assert with_baseline(Choice(), view.block, "xfs") == Choice()
+    assert compared_by(choice, other.block, "ext4") == Choice()
+    assert compared_by(Choice(), view.block, "xfs") == Choice()
+    assert compared_by(choice, other.block, screen.AS_PLAN_SAYS) == Choice()
+    pairs = compared_by(choice, other.block, screen.ALL_PAIRS)
+    assert pairs.of_blocks.all_pairs
+    assert compared_by(pairs, other.block, "ext4") == choice
     with pytest.raises(UnknownBaseline):
         shown(changed(Choice(), baseline="zfs"), VERDICTS)
 
@@ -106,8 +110,8 @@ def test_where_rows_differ_in_more_than_the_variant_each_value_is_offered_as_bas
     cells = [replace(build.cell(at, (build.EXT4, build.XFS)[at % 2]), setting=ahead[at // 2]) for at in range(4)]
     view = shown(state=build.run(cells, [build.done(at) for at in range(4)]))
     assert view.block is not None
-    offered = [line.key for line in screen.baseline_lines(view.block)]
-    assert offered == [EXT4, "xfs", "read_ahead=128KiB", "read_ahead=2MiB"]
+    offered = [line.key for line in screen.baseline_lines(view.block, UNASKED, "xfs")]
+    assert offered == ["xfs", EXT4, "read_ahead=128KiB", "read_ahead=2MiB", screen.AS_PLAN_SAYS, screen.ALL_PAIRS]
     assert {"variant", "read_ahead", "durable", "CPU"} <= {line.key for line in screen.sort_lines(view.block)}
     assert view.sorts[:3] == ("read_ahead", "write", "durable")
 

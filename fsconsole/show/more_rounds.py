@@ -1,0 +1,82 @@
+"""More rounds of a plan: how many would decide a block's open rows, how long they take, and the plan for them.
+
+They are a new run. Rounds that are added to a run because its verdicts were looked at would find false winners more
+often than the 5 % that its intervals are made for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import tomli
+
+from fsconsole.errors.targets import PlanUnwritable
+from fsconsole.model.state import RunState
+from fsconsole.model.verdicts import LEAST_ROUNDS, Verdict
+from fsconsole.results.blocks import Block
+from fsconsole.show.progress import mean_cell_s
+from fsconsole.units import format_guess
+
+MOST_ROUNDS = 100
+_REPEATS = re.compile(r'^repeats[ \t]*=[ \t]*("[^"\n]*"|[^#\n]*?)(?=[ \t]*(#|$))', re.MULTILINE)
+_TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
+
+
+def wanted_rounds(blocks: Iterable[Block], planned: int) -> int:
+    """Return the rounds with which the open rows of some blocks would be decided with 80 % chance; as planned if none are."""
+    found = [row.compared for block in blocks for row in block.rows if row.compared is not None]
+    needed = [one.n + one.more for one in found if one.verdict is Verdict.UNDECIDED and one.more]
+    return min(MOST_ROUNDS, max((LEAST_ROUNDS, *needed) if needed else (LEAST_ROUNDS, planned)))
+
+
+def lasts_words(state: RunState, rounds: int) -> str:
+    """Return how long so many rounds take, by the cells so far: "est. 9 min"."""
+    plan = state.request.plan
+    cells = sum(not cell.unavailable and not cell.redo for cell in plan.cells) / max(1, plan.repeats)
+    return f"est. {format_guess(mean_cell_s(state) * cells * rounds)}"
+
+
+def next_words(state: RunState, block: Block) -> str:
+    """Return what to do next for a block with open rows: "Next: + runs 11 rounds anew (est. 9 min)."; else nothing."""
+    if not any(row.compared is not None and row.compared.verdict is Verdict.UNDECIDED for row in block.rows):
+        return ""
+    if not any(row.compared is not None and row.compared.more for row in block.rows):
+        return ""
+    rounds = wanted_rounds([block], state.request.plan.repeats)
+    return f"Next: + runs the plan anew with {rounds} rounds ({lasts_words(state, rounds)}), enough to decide."
+
+
+def barred_words(state: RunState, *, is_alive: bool, is_imported: bool) -> str:
+    """Return why a run's plan can't be run again on its targets; empty where it can."""
+    if is_alive:
+        return "This run is still running: its rounds are not over."
+    if is_imported:
+        return "This run was imported: its devices are another machine's. o opens its plan for devices of this one."
+    if state.request.owned_scratch:
+        return "Its scratch device was made for this run alone and is gone. o opens its plan for another device."
+    if state.request.is_on_directories:
+        return "It ran in directories: `fsconsole run PLAN --directory DIR` runs its plan there again."
+    if not state.request.plan.source:
+        return "The run does not hold its plan file."
+    return ""
+
+
+def rounds_complaint(text: str) -> str:
+    """Return what is wrong with a number of rounds that was typed; empty for nothing."""
+    if text.strip().isdecimal() and LEAST_ROUNDS <= int(text) <= MOST_ROUNDS:
+        return ""
+    return f"Give a number from {LEAST_ROUNDS} to {MOST_ROUNDS}: verdicts need {LEAST_ROUNDS} rounds."
+
+
+def with_repeats(source: str, rounds: int) -> str:
+    """Return a plan file's text with another number of repeats, everything else as it was. Raises PlanUnwritable."""
+    first = _TABLE.search(source)
+    top = source[: first.start()] if first else source
+    changed, count = _REPEATS.subn(f"repeats = {rounds}", top, count=1)
+    if not count:
+        changed = f"repeats = {rounds}\n{top}"
+    text = changed + source[len(top) :]
+    if tomli.loads(text) != tomli.loads(source) | {"repeats": rounds}:
+        raise PlanUnwritable("the run's plan", "its repeats can't be changed")
+    return text

@@ -1,0 +1,60 @@
+"""More rounds: how many are proposed, and the plan that is run for them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import tomli
+
+from fsconsole.errors.targets import PlanUnwritable
+from fsconsole.model.metrics import Metric
+from fsconsole.results.blocks import blocks_of
+from fsconsole.results.grid import build_grid
+from fsconsole.show.more_rounds import lasts_words, next_words, rounds_complaint, wanted_rounds, with_repeats
+from tests.unit.results.test_compare import rounds
+
+STEP = [1.0, 1.02, 0.97, 1.01, 0.99]
+STATE = rounds({"xfs": STEP, "btrfs": STEP, "jfs": [1.2, 1.05, 1.12, 1.25, 1.02]}, metric=Metric.DURABLE)
+
+
+def test_the_rounds_are_those_with_which_the_open_row_would_be_decided_and_the_time_is_that_of_its_cells() -> None:
+    blocks = blocks_of(STATE, build_grid(STATE))
+    (open_row,) = [row for row in blocks[0].rows if row.compared is not None and row.compared.more]
+    assert open_row.compared is not None
+    assert open_row.compared.more is not None
+    wanted = wanted_rounds(blocks[:1], 5)
+    assert wanted == 5 + open_row.compared.more
+    said = next_words(STATE, blocks[0])
+    assert f"anew with {wanted} rounds ({lasts_words(STATE, wanted)})" in said
+    decided = replace(blocks[0], rows=tuple(row for row in blocks[0].rows if row is not open_row))
+    assert not next_words(STATE, decided)
+    assert wanted_rounds([decided], 5) == 5
+
+
+@pytest.mark.parametrize(
+    "top",
+    [
+        "schema = 1\nrepeats = 5  # five\n",
+        'repeats="auto"\n',
+        "schema = 1\n# repeats = 2\n",
+        'repeats = 3 # [x]\ntitle = "a [b]"\n',
+        "",
+    ],
+)
+def test_only_the_repeats_of_a_plan_change(top: str) -> None:
+    source = f'{top}\n[[workload]]\nname = "repeats = 9"\nrepeats = 1 # not the plan\'s\n'
+    text = with_repeats(source, 11)
+    assert tomli.loads(text) == tomli.loads(source) | {"repeats": 11}
+    assert text.count("#") == source.count("#")
+
+
+def test_a_plan_whose_repeats_can_t_be_found_is_refused() -> None:
+    with pytest.raises(PlanUnwritable):
+        with_repeats('title = """\nrepeats = 3\n"""\nrepeats = 5\n', 7)
+
+
+def test_too_few_rounds_for_verdicts_are_refused() -> None:
+    assert rounds_complaint("2")
+    assert rounds_complaint("x")
+    assert not rounds_complaint("11")
