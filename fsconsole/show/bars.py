@@ -101,7 +101,7 @@ def bar_lines(block: Block, metrics: Sequence[Metric], width: int, glyphs: Glyph
         texts = max(cells_of(scale.text(value)) for value in values)
         room = max(LEAST_BAR, width - names - texts - 3)
         found += [(("", ""),)] if found else []
-        found.append(((f"{metric.column}{f', {scale.unit}' if scale.unit else ''}: {metric.help}"[:width], "head"),))
+        found.append(((f"{metric.column}{f', {scale.unit}' if scale.unit else ''}", "head"),))
         for row, value in known:
             name = pad_right(shorten_middle(printable(row.title), names), names)
             if value is None:

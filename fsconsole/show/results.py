@@ -33,13 +33,15 @@ from fsconsole.results.grid import Grid, highest_first
 from fsconsole.results.published import beside
 from fsconsole.results.sentences import RunFindings, findings_lines
 from fsconsole.results.table import Column, TableRow, TableValue
-from fsconsole.show.bars import toned, with_bars
+from fsconsole.show.bars import bar_lines, toned, with_bars
 from fsconsole.show.lines import Line, TextLine, text_lines
 from fsconsole.show.more_rounds import next_words
+from fsconsole.show.replay import Race, can_race
 from fsconsole.show.results_row import compared_words, row_lines
 from fsconsole.show.runs import RunEntry, comparable_lines
 from fsconsole.show.terminal import Glyphs
 from fsconsole.text import cells_of, printable, shorten_middle, wrap
+from fsconsole.units import format_rate, format_seconds
 
 _FIRST_OF_GROUP = {
     "write and read": (
@@ -167,6 +169,12 @@ class BlockView:
     def block(self) -> Block | None:
         """The block that is shown; None for a plan without cells."""
         return self.blocks[self.at] if self.blocks else None
+
+    @property
+    def race(self) -> Block | None:
+        """The block whose curves are drawn: the one that is shown, else the first with a finished load; None for none."""
+        shown = [self.block] if self.block is not None else []
+        return next((block for block in (*shown, *self.blocks) if can_race(block)), None)
 
     def row(self, key: str) -> BlockRow | None:
         """Return the block's row of that key; None for a published one, a pair, or one that is gone."""
@@ -339,13 +347,29 @@ def title_lines(look: Look, width: int) -> tuple[TextLine, ...]:
 
 
 def compare_lines(runs: Sequence[RunEntry], published: Sequence[Publication], *, is_with: bool) -> tuple[Line, ...]:
-    """Return what a run can be compared with: published figures, which join its table, then other runs."""
+    """Return what a run can be compared with: other runs, then published figures, which join its table."""
     listed = [Line(of.name, f"published: {of.title} ({of.date})", wraps=True) for of in published]
     none = [Line(NO_PUBLICATION, "without published figures again")] if is_with else []
-    return (*none, *listed, *comparable_lines(runs, ()))
+    return (*none, *comparable_lines(runs, ()), *listed)
 
 
 NO_PUBLICATION = "=none"
+
+
+def room_words(race: Race, glyphs: Glyphs, width: int) -> str:
+    """Return the rule above the curves of a large terminal: what they are, and their scales."""
+    top = f", rates 0 to {format_rate(race.top_bytes_s)}" if race.top_bytes_s else ""
+    said = f"{glyphs.horizontal} {race.title} over time: 0 to {format_seconds(race.length_s)}{top}; v replays it "
+    said = shorten_middle(said, width)
+    return said + glyphs.horizontal * (width - cells_of(said))
+
+
+def life_bars(view: BlockView, width: int, glyphs: Glyphs) -> tuple[Sequence[tuple[str, str]], ...]:
+    """Return bars of check and delete for all rows; where there are none, of the other columns of the block."""
+    life = next((block for block in view.blocks if block.kind is BlockKind.LIFE), view.block)
+    return (
+        bar_lines(life, (Metric.CHECK, Metric.DELETE_DURABLE, Metric.DELETE), width, glyphs) if life is not None else ()
+    )
 
 
 def pane_lines(view: BlockView, key: str, findings: RunFindings, width: int) -> tuple[TextLine, ...]:
@@ -402,12 +426,15 @@ class Export:
     is_summary: bool = False
 
 
+RUN_FILE = "run"
+"""The format that `fsconsole export` writes itself, rather than print it."""
 EXPORTS = (
     Export(".txt", "Text: the report, as `fsconsole results` prints it", "table"),
     Export(".csv", "CSV: a line per cell, all figures in base units", "csv"),
     Export(".summary.csv", "CSV: a line per row of the grid: median, n, spread", "csv", is_summary=True),
     Export(".json", "JSON: all that is known", "json"),
     Export(".md", "Markdown: the blocks as they are shown here", "md"),
+    Export(".fsrun", "Run file: the whole run with its outputs, for `fsconsole import`", RUN_FILE),
 )
 
 
@@ -424,6 +451,11 @@ def export_words(run: str, runs_dir: str, export: Export, choice: Choice) -> tup
     if export.format != "csv" and choice.publication is not None:
         words += ["--with", choice.publication.name]
     return tuple(words)
+
+
+def packing_words(run: str, runs_dir: str, path: str, *, overwrite: bool) -> tuple[str, ...]:
+    """Return the words of the command that packs a run into a file."""
+    return ("export", run, path, *(["--force"] if overwrite else []), "--runs", runs_dir)
 
 
 _BY_ENDING = sorted(EXPORTS, key=lambda export: len(export.ending), reverse=True)

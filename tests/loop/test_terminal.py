@@ -244,7 +244,7 @@ def test_from_a_new_box_to_a_grid_with_a_terminal_lost_on_the_way(
     )
 
     second.press("e")
-    second.wait_for("Export the figures")
+    second.wait_for("Export run ")
     second.press("Tab")
     second.type(str(tmp_path / "grid.csv"))
     second.press("Enter")

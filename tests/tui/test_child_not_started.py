@@ -96,7 +96,7 @@ async def test_an_export_from_a_directory_that_is_gone_goes_to_the_root(
         await shows(pilot, "durable", "n Next block")
         gone.rmdir()
         await pilot.press("e")
-        await shows(pilot, "Export the figures", "/grid.txt")
+        await shows(pilot, "Export run grid", "/grid.txt")
         # A path that is relative is below it too.
         path = pilot.app.screen.query_one("#path")
         path.value = str(folder.path)[1:]

@@ -20,7 +20,7 @@ from fsconsole.journal.reader import JournalReader
 from fsconsole.journal.store import is_alive
 from fsconsole.model.metrics import Metric
 from fsconsole.plan.publications import find_publication
-from fsconsole.show.results import EXPORTS, Choice, changed, export_words
+from fsconsole.show.results import EXPORTS, RUN_FILE, Choice, changed, export_words, packing_words
 from fsconsole.system.locks import FileLock
 from fsconsole.tui.screens import results as results_module
 from fsconsole.tui.screens.results import ResultsScreen
@@ -149,7 +149,7 @@ async def test_an_export_is_written_by_the_command_says_why_it_fails_and_asks_be
         for answer, is_there in ((refused, False), ("a,b\r\n", False), ("a,b\r\n", True)):
             children.answers = {"results grid": answer}
             await pilot.press("e")
-            await shows(pilot, "Export the figures")
+            await shows(pilot, "Export run grid")
             path = pilot.app.screen.query_one("#path")
             await pilot.press("down")  # From text to CSV.
             path.value = str(target)
@@ -176,6 +176,12 @@ def test_the_words_of_an_export_are_understood_by_the_command(tmp_path: Path) ->
     plain = Choice(publication=find_publication("bull-2008"))
     choice = changed(plain, sort_by="CPU", is_reversed=True, baseline="xfs", columns=(Metric.CPU, Metric.OF_RAW_1))
     for export in EXPORTS:
+        if export.format == RUN_FILE:
+            words = packing_words("grid", str(tmp_path), str(tmp_path / "packed.fsrun"), overwrite=False)
+            argv = [sys.executable, "-I", "-m", "fsconsole", *words]
+            assert subprocess.run(argv, capture_output=True, text=True, check=False).returncode == 0
+            assert (tmp_path / "packed.fsrun").exists()
+            continue
         words = export_words("grid", str(tmp_path), export, choice)
         argv = [sys.executable, "-I", "-m", "fsconsole", *words]
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
@@ -264,7 +270,7 @@ async def test_another_run_is_compared_with_this_one(tmp_path: Path) -> None:
         await shows(pilot, "mail", "verdict")
         await pilot.press("equals_sign")
         await shows(pilot, "(mail-later)")
-        await pilot.press("end", "enter")
+        await pilot.press("enter")
         await until(pilot, lambda: "Compare them all the same?" in picture(pilot) or "%" in picture(pilot), "an answer")
 
 
@@ -289,3 +295,13 @@ async def test_an_imported_run_is_not_run_again_on_devices_of_another_machine(tm
         await shows(pilot, "direct streams", "verdict")
         await pilot.press("+")
         await shows(pilot, "This run was imported")
+
+
+async def test_a_large_terminal_has_curves_and_bars_of_check_and_delete_too(tmp_path: Path) -> None:
+    async with drive(console(folder=imported("demo", tmp_path), runs_dir=tmp_path), "4", size=(200, 60)) as pilot:
+        shown = await shows(pilot, "direct streams over time", "check, s", "durable delete, s", "0.726 s: 920 MB/s")
+        assert all(len(line) <= 200 for line in shown.splitlines())
+        await pilot.press("n")
+        await shows(pilot, "small files over time")
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: "over time" not in picture(pilot), "the small form")

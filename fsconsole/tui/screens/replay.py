@@ -18,7 +18,7 @@ from fsconsole.client.runs import look
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_curve
 from fsconsole.model.state import RunState
-from fsconsole.results.blocks import blocks_of
+from fsconsole.results.blocks import Block, blocks_of
 from fsconsole.results.grid import build_grid
 from fsconsole.show import replay as view
 from fsconsole.show.progress import begun_ns
@@ -173,7 +173,12 @@ It starts at a speed that ends within 12 s; the title line says how much faster 
 
 
 def _races(folder: RunFolder, state: RunState) -> tuple[view.Race, ...]:
-    blocks = [block for block in blocks_of(state, build_grid(state)) if view.can_race(block)]
-    wanted = {cell.cell for block in blocks for row in block.rows if (cell := view.cell_of(row, block)) is not None}
-    points = {index: read_curve(folder, index, begun_ns(state.cells[index])) for index in sorted(wanted)}
-    return tuple(view.race_of(state, block, points) for block in blocks)
+    blocks = blocks_of(state, build_grid(state))
+    return tuple(read_race(folder, state, block) for block in blocks if view.can_race(block))
+
+
+def read_race(folder: RunFolder, state: RunState, block: Block) -> view.Race:
+    """Return the race of a block, with the samples of its cells. Raises as read_curve()."""
+    cells = {cell.cell for row in block.rows if (cell := view.cell_of(row, block)) is not None}
+    points = {index: read_curve(folder, index, begun_ns(state.cells[index])) for index in sorted(cells)}
+    return view.race_of(state, block, points)

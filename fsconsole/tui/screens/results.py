@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from textual import work
 from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
@@ -31,6 +32,7 @@ from fsconsole.results.sentences import RunFindings, findings_of
 from fsconsole.show import results as view
 from fsconsole.show.apply import safety_of, use_lines, use_words
 from fsconsole.show.more_rounds import barred_words, lasts_words, rounds_complaint, wanted_rounds, with_repeats
+from fsconsole.show.replay import Frame
 from fsconsole.show.runs import RunEntry, published_lines
 from fsconsole.text import cells_of, shorten_middle
 from fsconsole.tui import planfiles
@@ -39,9 +41,10 @@ from fsconsole.tui.screens.cell import CellScreen
 from fsconsole.tui.screens.comparison import show_comparison
 from fsconsole.tui.screens.confirm import ConfirmScreen
 from fsconsole.tui.screens.dialogs import Dialog, PickScreen, PromptScreen
-from fsconsole.tui.screens.replay import ReplayScreen
+from fsconsole.tui.screens.replay import ReplayScreen, read_race
 from fsconsole.tui.screens.run import OutputScreen
 from fsconsole.tui.terminal import lines, plain
+from fsconsole.tui.widgets.charts import Chart
 from fsconsole.tui.widgets.lists import List, Table
 from fsconsole.tui.widgets.rows import Texts
 
@@ -102,7 +105,7 @@ class ExportScreen(Dialog[Wanted]):
     """Asks for form and path, and once more before a file is replaced; ends with None where nothing is wanted."""
 
     def __init__(self, run: str) -> None:
-        super().__init__(f"Export the figures of run {run}")
+        super().__init__(f"Export run {run}")
         self._run, self._export, self._agreed = run, view.EXPORTS[0], ""
         try:
             self._directory = os.getcwd()
@@ -142,6 +145,8 @@ class ExportScreen(Dialog[Wanted]):
 
 
 _REFRESH_S = 2.0
+_ROOMY_COLUMNS, _ROOMY_LINES = 140, 45
+"""From this size on there is room for curves, and for bars of the filesystem's own times."""
 _MOST_RUNS = 100
 """Runs that are offered for a comparison, the newest first."""
 
@@ -197,6 +202,8 @@ Below: the row's rounds as dots beside the baseline's, its other columns, its wa
         self._choice = view.Choice()
         self._shown: Shown | None = None
         self._view: view.BlockView | None = None
+        self._drawn: object = None
+        """What the curves were drawn of."""
         self._reading: tuple[RunFolder | None] | None = None
         """The run that is being read, in a tuple of its own: it may be none in particular."""
 
@@ -207,6 +214,10 @@ Below: the row's rounds as dots beside the baseline's, its other columns, its wa
         yield Static(plain(""), id="nothing")
         yield Static(plain(""), id="rule")
         yield List(id="pane")
+        yield Static(plain(""), id="room-rule")
+        with Horizontal(id="room"):
+            yield Chart(id="curves")
+            yield List(id="bars")
 
     def on_mount(self) -> None:
         self.while_shown(_REFRESH_S, self._refresh_living)
@@ -217,6 +228,7 @@ Below: the row's rounds as dots beside the baseline's, its other columns, its wa
 
     def on_resize(self) -> None:
         super().on_resize()
+        self.set_class(self.size.width >= _ROOMY_COLUMNS and self.size.height >= _ROOMY_LINES, "-roomy")
         self._arrange()
 
     def action_reload(self) -> None:
@@ -383,10 +395,14 @@ Below: the row's rounds as dots beside the baseline's, its other columns, its wa
         if self._shown is None or self._view is None:
             return
         export, path, overwrite = wanted
-        words = view.export_words(self._shown.folder.name, self.session.runs_dir, export, self._choice)
+        name, runs_dir = self._shown.folder.name, self.session.runs_dir
         with self.complaining():
-            done = await carried_out(self.session.children, *words)
-            await asyncio.to_thread(save, path, done.out, overwrite=overwrite)
+            if export.format == view.RUN_FILE:
+                await carried_out(self.session.children, *view.packing_words(name, runs_dir, path, overwrite=overwrite))
+            else:
+                words = view.export_words(name, runs_dir, export, self._choice)
+                done = await carried_out(self.session.children, *words)
+                await asyncio.to_thread(save, path, done.out, overwrite=overwrite)
             self.say(f"Written: {path}")
 
     def _refresh_living(self) -> None:
@@ -468,6 +484,25 @@ Below: the row's rounds as dots beside the baseline's, its other columns, its wa
         caption = f"{line} {shorten_middle(self._view.caption, width - 4)} "
         self.put("#rule", plain(caption + line * (width - cells_of(caption))))
         self.on_list_moved()
+        if self.has_class("-roomy"):
+            self._fill_room()
+
+    @work(group="room", exclusive=True)
+    async def _fill_room(self) -> None:
+        """Show the block's curves, and the filesystem's own times as bars."""
+        shown, seen = self._shown, self._view
+        if shown is None or seen is None:
+            return
+        block = seen.race
+        drawn = (shown.folder, shown.look.state, block)
+        if block is not None and drawn != self._drawn:
+            with self.complaining():
+                race = await asyncio.to_thread(read_race, shown.folder, shown.look.state, block)
+                self._drawn = drawn
+                self.query_one("#curves", Chart).show(Frame(race, race.length_s))
+                self.put("#room-rule", plain(view.room_words(race, self.session.terminal.glyphs, self.size.width)))
+        glyphs = self.session.terminal.glyphs
+        self.query_one("#bars", List).show(lambda width: Texts(view.life_bars(seen, width - 1, glyphs)))
 
     def on_list_moved(self) -> None:
         shown, seen, key = self._shown, self._view, self.query_one(Table).key
