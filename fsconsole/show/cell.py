@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan, nan
 
 from fsconsole.catalog.filesystem import Catalog, Scope
@@ -17,14 +17,15 @@ from fsconsole.model.figures import Measurement
 from fsconsole.model.load import LatencyBucket, bucket_bounds_ns
 from fsconsole.model.plan import Cell, StepKind, Variant, cell_array_words
 from fsconsole.model.rounds import replaced_cells
-from fsconsole.model.state import CellState, RunState
+from fsconsole.model.state import CellState, RunState, StepState
 from fsconsole.results.content import fact_words, facts, instant, numbers_in_words, scale_for
 from fsconsole.results.figures import cell_word, warnings_seen
+from fsconsole.results.layout_map import PlacedMap, short_bytes
 from fsconsole.results.table import Column, TableRow, TableValue
 from fsconsole.show.charts import HistogramValue, PlotValue, Series, Threshold
 from fsconsole.show.lines import TextLine, text_lines
 from fsconsole.show.progress import begun_ns, command_words
-from fsconsole.text import cells_of, pad_right, printable, printable_lines, shorten_middle
+from fsconsole.text import cells_of, pad_left, pad_right, printable, printable_lines, shorten_middle
 from fsconsole.units import fixed, format_bytes, format_guess, format_rate, format_seconds, significant
 
 _COLUMN_CELLS, _FIGURE_CELLS = 14, 12
@@ -67,6 +68,44 @@ def _measured(measurement: Measurement, width: int) -> list[TextLine]:
     figure = f"{scale.text(measurement.value)} {scale.unit}".strip()
     lead = f"  {metric.column:<{_COLUMN_CELLS}} {figure:>{_FIGURE_CELLS}}  "
     return text_lines(metric.help, width, lead=lead)
+
+
+def pair_lines(own: CellState, other: CellState, names: tuple[str, str], width: int) -> tuple[TextLine, ...]:
+    """Return the measurements of two cells side by side, step by step, with their difference in per cent."""
+    values = {
+        (kind, place, measurement.metric): measurement.value
+        for kind, place, step in _placed_steps(other)
+        for measurement in step.measurements
+    }
+    heads = (pad_left(shorten_middle(printable(name), _PAIR_CELLS), _PAIR_CELLS) for name in names)
+    lines = [TextLine(shorten_middle(" " * (_COLUMN_CELLS + 4) + "  ".join(heads), width), "strong")]
+    for kind, place, step in _placed_steps(own):
+        if step.measurements:
+            lines += text_lines(f"{kind.value}: {step.title}", width, "strong")
+        for one in step.measurements:
+            lines.append(_pair(one, values.get((kind, place, one.metric)), width))
+    return tuple(lines)
+
+
+def _placed_steps(cell: CellState) -> Iterator[tuple[StepKind, int, StepState]]:
+    """Yield the steps of a cell, each with its number among those of its kind."""
+    counts: dict[StepKind, int] = {}
+    for step in cell.steps:
+        counts[step.kind] = counts.get(step.kind, -1) + 1
+        yield step.kind, counts[step.kind], step
+
+
+def _pair(own: Measurement, other: float | None, width: int) -> TextLine:
+    values = [own.value] if other is None else [own.value, other]
+    scale = scale_for(own.metric, values)
+    figures = [pad_left(f"{scale.text(value)} {scale.unit}".strip(), _PAIR_CELLS) for value in values]
+    figures += [pad_left("-", _PAIR_CELLS)] * (2 - len(values))
+    change = f"{100 * (other / own.value - 1):+.0f} %" if other is not None and own.value else ""
+    text = f"  {own.metric.column:<{_COLUMN_CELLS}}  {'  '.join(figures)}  {change}".rstrip()
+    return TextLine(shorten_middle(text, width))
+
+
+_PAIR_CELLS = 18
 
 
 def warning_lines(state: RunState, cell: CellState, width: int) -> tuple[TextLine, ...]:
@@ -239,6 +278,20 @@ def curves(cell: CellState, points: Sequence[Point]) -> tuple[PlotValue, PlotVal
     )
 
 
+def on_one_scale(own: Sequence[PlotValue], other: Sequence[PlotValue]) -> tuple[list[PlotValue], list[PlotValue]]:
+    """Return the curves of two cells, each pair on the larger of its two scales, so that they can be compared by eye."""
+    pairs = []
+    for mine, theirs in zip(own, other, strict=True):
+        high, long = max(mine, theirs, key=lambda one: one.y_max), max(mine, theirs, key=lambda one: one.x_max)
+        pairs.append(
+            [
+                replace(one, y_max=high.y_max, y_text=high.y_text, x_max=long.x_max, x_text=long.x_text)
+                for one in (mine, theirs)
+            ]
+        )
+    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+
 def steps_in_words(cell: CellState, width: int) -> str:
     """Return when the longer steps began and ended, as many as find room: "workload 8-54 s, drain 54-57 s"."""
     length_s = _length_s(cell, ())
@@ -360,6 +413,16 @@ def extent_lines(cell: CellState, width: int) -> tuple[TextLine, ...]:
             for one in step.measurements:
                 found += _measured(one, width)
     return tuple(found) or (TextLine("No extents were counted in this cell."),)
+
+
+def extents_over_offset(placed: PlacedMap) -> HistogramValue:
+    """Return the median size of a load's extents by their offset in the file."""
+    return HistogramValue(
+        tuple(
+            (short_bytes(one.offset_bytes), float(one.median_bytes), short_bytes(one.median_bytes))
+            for one in placed.seen.sizes
+        )
+    )
 
 
 def latency_title(seen: LatencySeen, cell: CellState) -> str:

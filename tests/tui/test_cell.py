@@ -18,7 +18,7 @@ from fsconsole.model.plan import StepKind
 from fsconsole.text import MIB
 from tests.tui.harness import SIZES, console, drive, picture
 from tests.tui.recorded import recorded
-from tests.tui.waiting import shows
+from tests.tui.waiting import shows, until
 
 
 @asynccontextmanager
@@ -90,15 +90,33 @@ async def test_a_cells_layout_is_drawn_and_another_ones_beside_it(tmp_path: Path
         await pilot.press("l")
         await shows(pilot, "2 files, 2 extents, 1.00 per file", "0B: 4.0M", "A to B")
         alone = picture(pilot)
-        await pilot.press("b")
-        await shows(pilot, "Layout of which cell")
+        await pilot.press("equals_sign")
+        await shows(pilot, "Which cell beside this one")
         await pilot.press("enter")
         shown = await shows(pilot, "extent sizes by file offset")
         assert sum(line.count(" 0B ") for line in shown.splitlines()) == 2
         assert shown != alone
         assert all(len(line) <= 80 for line in shown.splitlines())
-        await pilot.press("b")
+        await pilot.press("equals_sign")
         await shows(pilot, "Extent sizes by file offset")
+
+
+async def test_two_cells_stand_side_by_side_on_one_scale_with_their_extents_over_the_offset(tmp_path: Path) -> None:
+    async with in_a_cell(with_layouts(recorded("grid", tmp_path))) as pilot:
+        await pilot.press("equals_sign")
+        await shows(pilot, "Which cell beside this one", "Cell 2: ")
+        await pilot.press("enter")
+        shown = await shows(pilot, "left: ", "right: cell")
+        tops = [line for line in shown.splitlines() if line.count("MB/s") == 2]
+        assert (
+            len({part.split("MB/s")[0].split()[-1] for line in tops for part in line.split("│") if "MB/s" in part}) == 1
+        )
+        await pilot.press("f")
+        await shows(pilot, "mount: mount", "-60 %")
+        await pilot.press("x")
+        await shows(pilot, "median extent size over the offset in the file", "4.0M")
+        await pilot.press("equals_sign", "v")
+        await until(pilot, lambda: "right: " not in picture(pilot), "one cell alone")
 
 
 async def test_hostile_output_is_shown_as_it_is_and_does_nothing(tmp_path: Path) -> None:

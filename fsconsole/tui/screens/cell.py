@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from textual import work
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -25,8 +25,10 @@ from fsconsole.model.state import CellState
 from fsconsole.results.layout_map import PlacedMap
 from fsconsole.show import cell as view
 from fsconsole.show import layout
-from fsconsole.show.lines import TextLine
+from fsconsole.show.charts import PlotValue
+from fsconsole.show.lines import TextLine, text_lines
 from fsconsole.show.progress import begun_ns
+from fsconsole.text import shorten_middle
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.dialogs import PickScreen
 from fsconsole.tui.screens.run import OutputScreen
@@ -37,6 +39,7 @@ from fsconsole.tui.widgets.lists import List, Table
 from fsconsole.tui.widgets.rows import Spans, Texts
 
 _REFRESH_S = 2.0
+_CHARTS = ("throughput", "dirty", "cpu")
 _SECTIONS = (
     ("curves", "v", "Curves", "Over time"),
     ("figures", "f", "Figures", "All measurements"),
@@ -61,7 +64,17 @@ class Read:
     latencies: tuple[LatencySeen, ...]
     others: tuple[str, ...]
     maps: dict[int, tuple[PlacedMap, ...]]
-    """Layout maps by cell, of the cells shown; of others that have some, none. Only read for the Layout tab."""
+    """Layout maps by cell, of the cells shown; of others that have some, none."""
+    beside: Beside | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Another cell beside the one that is shown."""
+
+    cell: Cell
+    known: CellState
+    points: tuple[Point, ...]
 
 
 class CellScreen(ConsoleScreen):
@@ -71,7 +84,7 @@ class CellScreen(ConsoleScreen):
     CSS_PATH = "cell.tcss"
     HELP: ClassVar[str] = """One cell: one life of a filesystem, from mkfs to delete.
 Left and right go to the other cells of its row; Enter on a command shows what it printed.
-Layout draws which file owns which part of the device; b puts the map of another cell beside it, and takes it away again."""
+= puts another cell beside this one, and takes it away again: curves, figures, extents and layout."""
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
             Binding(key, f"section('{name}')", label, id=f"cell.{name}", tooltip=tooltip, show=False)
@@ -79,7 +92,7 @@ Layout draws which file owns which part of the device; b puts the map of another
         ),
         Binding("left", "other(-1)", "Before", id="cell.before", tooltip="The cell before, of this row", priority=True, show=False),
         Binding("right", "other(1)", "Next", id="cell.next", tooltip="The next cell of this row", priority=True, show=False),
-        Binding("b", "beside", "Beside", id="cell.beside", tooltip="Layout of another cell beside this one's", show=False),
+        Binding("=", "beside", "Beside", id="cell.beside", tooltip="Another cell beside this one, on the same scales", show=False),
         Binding("escape", "dismiss", "Back", id="cell.back", tooltip="To the grid", key_display="esc"),
     ]  # fmt: skip
 
@@ -96,9 +109,11 @@ Layout draws which file owns which part of the device; b puts the map of another
         yield Static(plain(""), id="sections")
         with Vertical(id="curves"):
             yield Static(plain(""), id="steps")
-            yield Chart(id="throughput")
-            yield Chart(id="dirty")
-            yield Chart(id="cpu")
+            with Horizontal(id="pair"):
+                with Vertical():
+                    yield from (Chart(id=name) for name in _CHARTS)
+                with Vertical(id="beside"):
+                    yield from (Chart(id=f"beside-{name}") for name in _CHARTS)
         yield List(id="text")
         yield Table(id="commands")
 
@@ -125,20 +140,23 @@ Layout draws which file owns which part of the device; b puts the map of another
         if section != "curves":
             self.query_one("#commands" if section == "commands" else "#text").focus()
         self.query_one("#text", List).action_to(0)
-        if section == "layout" and self._read is not None and not self._read.maps:
+        if section in _MAPPED and self._read is not None and not self._read.maps:
             self._reload()
         self.call_after_refresh(self._place)
 
     def action_beside(self) -> None:
+        """Put another cell beside this one, on the same scales, or take it away again."""
         read = self._read
-        if self._section != "layout" or read is None:
-            self.action_section("layout")
-        elif self._beside is not None:
+        if read is None:
+            return
+        if self._beside is not None:
             self._put_beside(None)
-        elif others := layout.other_lines(read.look.state, read.maps, read.cell.index):
-            self.ask(PickScreen("Layout of which cell beside this one", others), lambda key: self._put_beside(int(key)))
+            return
+        begun = [known.index for known in read.look.state.cells if known.steps]
+        if others := layout.other_lines(read.look.state, begun, read.cell.index):
+            self.ask(PickScreen("Which cell beside this one", others), lambda key: self._put_beside(int(key)))
         else:
-            self.say("No other cell of this run has a layout map.")
+            self.say("No other cell of this run has started.")
 
     def _put_beside(self, cell: int | None) -> None:
         self._beside = cell
@@ -179,8 +197,10 @@ Layout draws which file owns which part of the device; b puts the map of another
             cell, known = seen.state.request.plan.cells[index], seen.state.cells[index]
             points = read_curve(folder, index, begun_ns(known))
             latencies = read_latencies(folder, index, known.attempt)
-            maps = layout.maps_by_cell(folder, seen.state, wanted) if self._section == "layout" else {}
-            return Read(seen, cell, known, points, latencies, view.others_of(known, list_outputs(folder)), maps)
+            maps = layout.maps_by_cell(folder, seen.state, wanted) if self._section in _MAPPED else {}
+            others = view.others_of(known, list_outputs(folder))
+            beside = _read_beside(folder, seen, self._beside) if self._beside is not None else None
+            return Read(seen, cell, known, points, latencies, others, maps, beside)
 
         with self.complaining():
             self._read = await asyncio.to_thread(read)
@@ -195,11 +215,7 @@ Layout draws which file owns which part of the device; b puts the map of another
         name, standing = view.title_lines(read.look.state, read.cell, self._row_name, place, width)
         self.put("#title", lines(plain(name, "bold"), plain(standing)))
         if self._section == "curves":
-            said = view.steps_in_words(read.known, width) if read.points else "No samples of this cell were kept."
-            self.put("#steps", plain(said))
-            values = view.curves(read.known, read.points)
-            for selector, value in zip(("#throughput", "#dirty", "#cpu"), values, strict=True):
-                self.query_one(selector, Chart).show(value)
+            self._place_curves(read, width)
         elif self._section == "commands":
             self.query_one("#commands", Table).show_table(view.command_table(read.known, read.others, width - 2))
         else:
@@ -207,7 +223,7 @@ Layout draws which file owns which part of the device; b puts the map of another
             made: dict[str, Callable[[int], Sequence[TextLine | Spans]]] = {
                 "spread": partial(self._spread, read),
                 "layout": partial(self._layout, read),
-                "figures": partial(view.figure_lines, read.known),
+                "figures": partial(self._figures, read),
                 "options": partial(view.option_lines, read.cell, read.known, load_catalog()),
                 "machine": partial(view.environment_lines, state, read.cell),
                 "warnings": partial(view.warning_lines, state, read.known),
@@ -215,16 +231,54 @@ Layout draws which file owns which part of the device; b puts the map of another
             make = made[self._section]
             self.query_one("#text", List).show(lambda width: Texts(make(width - 1)))
 
+    def _place_curves(self, read: Read, width: int) -> None:
+        said = view.steps_in_words(read.known, width) if read.points else "No samples of this cell were kept."
+        values: Sequence[PlotValue] = view.curves(read.known, read.points)
+        self.query_one("#beside").display = read.beside is not None
+        if read.beside is not None:
+            said = f"left: {layout.cell_name(read.cell)}; right: {_named(read.beside.cell)}"
+            values, others = view.on_one_scale(values, view.curves(read.beside.known, read.beside.points))
+            for name, value in zip(_CHARTS, others, strict=True):
+                self.query_one(f"#beside-{name}", Chart).show(value)
+        self.put("#steps", plain(shorten_middle(said, width)))
+        for name, value in zip(_CHARTS, values, strict=True):
+            self.query_one(f"#{name}", Chart).show(value)
+
+    def _figures(self, read: Read, width: int) -> Sequence[TextLine]:
+        if read.beside is None:
+            return view.figure_lines(read.known, width)
+        names = (layout.cell_name(read.cell), layout.cell_name(read.beside.cell))
+        return view.pair_lines(read.known, read.beside.known, names, width)
+
     def _layout(self, read: Read, width: int) -> Sequence[Spans]:
         beside = read.maps.get(self._beside, ()) if self._beside is not None else ()
         return layout.layout_lines(read.maps.get(read.cell.index, ()), beside, width)
 
     def _spread(self, read: Read, width: int) -> list[TextLine | Spans]:
         found: list[TextLine | Spans] = [*view.extent_lines(read.known, width)]
+        glyphs = self.session.terminal.glyphs
+        for index in (read.cell.index, *([read.beside.cell.index] if read.beside is not None else [])):
+            for placed in read.maps.get(index, ()):
+                title = f"{placed.row}, {placed.load}: median extent size over the offset in the file"
+                found += (TextLine(""), *text_lines(title, width, "strong"))
+                found += map(runs, histogram_lines(view.extents_over_offset(placed), width, glyphs))
         for seen in read.latencies:
             found += (TextLine(""), TextLine(view.latency_title(seen, read.known), "strong"))
-            bars = histogram_lines(view.latency_histogram(seen.buckets), width, self.session.terminal.glyphs)
+            bars = histogram_lines(view.latency_histogram(seen.buckets), width, glyphs)
             found += map(runs, bars)
         if not read.latencies:
             found.append(TextLine("No latencies were kept."))
         return found
+
+
+_MAPPED = ("spread", "extents", "layout")
+"""Sections that draw layout maps, which are read for them alone."""
+
+
+def _read_beside(folder: RunFolder, seen: Look, index: int) -> Beside:
+    known = seen.state.cells[index]
+    return Beside(seen.state.request.plan.cells[index], known, read_curve(folder, index, begun_ns(known)))
+
+
+def _named(cell: Cell) -> str:
+    return f"cell {cell.index + 1}, {layout.cell_name(cell)}, repeat {cell.repeat}"
