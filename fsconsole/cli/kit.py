@@ -86,10 +86,10 @@ def _kit(
     import uuid
 
     from fsconsole.catalog.loader import load_catalog
-    from fsconsole.show.apply import safety_of
     from fsconsole.errors.runs import NothingToApply
     from fsconsole.kit.build import Wanted, build_kit
     from fsconsole.preflight.kit_devices import kit_devices
+    from fsconsole.show.apply import safety_of
     from fsconsole.system.run import RealExecutor
 
     catalog, variant = load_catalog(), choice.variant
