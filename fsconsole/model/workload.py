@@ -202,7 +202,7 @@ class Workload(Wire, frozen=True):
     sources: tuple[str, ...] = ()
     """Absolute paths that a command may read beside the system's programs, and that a copy copies."""
     copy_with: str = ""
-    """Of a copy: the flag of cp, "-r" or "-a"."""
+    """Of a copy: the flags of cp, "-r" or "-a", with "--reflink=never" or not."""
     at_most_bytes: int = 0
     """Of a copy: only the first files of its sources, in sorted order, up to so many bytes; 0: all."""
     sources_bytes: int = 0
@@ -221,6 +221,11 @@ class Workload(Wire, frozen=True):
     def can_run(self) -> bool:
         """True if this version has a generator for it."""
         return self.is_built_in or self.kind in PROGRAMS or self.generator in PROGRAMS
+
+    @property
+    def keeps_links(self) -> bool:
+        """True for a copy that links hard links again, where `cp -r` makes files of their own."""
+        return "-a" in self.copy_with.split()
 
     @property
     def is_open(self) -> bool:

@@ -52,7 +52,7 @@ def _found(plan: PlanFile, number: int, load: Workload, runs_dir: str, notes: li
         counts = survey(there, at_most=load.at_most_bytes, hidden=own).counts
     except SourceUnusable as error:
         raise bad(str(error), "readable files and directories") from error
-    size = counts.linked_bytes if load.copy_with == "-a" else counts.size_bytes
+    size = counts.linked_bytes if load.keeps_links else counts.size_bytes
     return replace(load, sources=there, sources_bytes=size, sources_files=counts.names)
 
 

@@ -108,7 +108,7 @@ def test_copies_are_counted_and_rated_by_their_manifest_and_the_plans_of_command
     name = "shape"
     kind = "copy"
     of = "made"
-    copy_with = "-a"
+    copy_with = "-a --reflink=never"
     """
     if missing := [program for program in NEEDED if shutil.which(program) is None]:
         pytest.skip(f"no {missing[0]} on this machine")

@@ -116,7 +116,7 @@ def journalled(state: RunState) -> dict[int, str]:
 
 def copied_bytes(load: Workload, counts: Counts) -> int:
     """Return the bytes that a copy writes: cp -r makes hard links files of their own, cp -a links them again."""
-    return counts.linked_bytes if load.copy_with == "-a" else counts.size_bytes
+    return counts.linked_bytes if load.keeps_links else counts.size_bytes
 
 
 def roots_of(work: CellWork, load: Workload) -> tuple[str, ...]:

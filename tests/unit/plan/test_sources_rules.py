@@ -15,6 +15,7 @@ from fsconsole.plan.read import parse_plan
 from fsconsole.plan.read_workload import workload_of
 from fsconsole.plan.sources import source_objection, sources_objection
 from fsconsole.preflight.sources import with_sources
+from fsconsole.workloads.copy import argvs
 
 HEAD = "schema = 1\nvariant = [{ type = 'ext4' }]\n"
 CREATE = "[[workload]]\nname = 'made'\nkind = 'create'\nfiles = 4\nfile_size = '1MiB'\n"
@@ -77,7 +78,7 @@ def test_a_copy_or_a_command_that_says_too_little_or_too_much_is_refused_at_its_
 def test_a_copy_counts_its_bytes_where_the_space_of_a_cell_is_counted(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(bytes(3000))
     os.link(tmp_path / "file", tmp_path / "hard")
-    for flag, size in (("-r", 6000), ("-a", 3000)):
+    for flag, size in (("-r", 6000), ("-a", 3000), ("-a --reflink=never", 3000)):
         plan, notes = with_sources(parsed(f"{COPY}copy_with = '{flag}'\nsources = ['{tmp_path}', '/nowhere']\n"))
         (load,) = plan.workloads
         assert (load.sources, load.sources_bytes, load.sources_files) == ((str(tmp_path),), size, 2)
@@ -87,6 +88,13 @@ def test_a_copy_counts_its_bytes_where_the_space_of_a_cell_is_counted(tmp_path: 
     loads = [workload_of(plan.workloads, number, (1, 65536), 1) for number in range(2)]
     assert (loads[1].kind, loads[1].source) == (WorkloadKind.COPY, 0)
     assert written_bytes(loads) == 8 * 2**20
+
+
+def test_the_flags_of_a_copy_are_words_of_cp() -> None:
+    for flags, words in (("-r", ["-r"]), ("-a --reflink=never", ["-a", "--reflink=never"])):
+        plan = parsed(f"{COPY}copy_with = '{flags}'\nsources = ['/usr']\n")
+        load = workload_of(plan.workloads, 0, (1, 65536), 1)
+        assert argvs(load, "/tree", None) == (("cp", *words, "--one-file-system", "--", "/usr", "/tree"),)
 
 
 def test_what_is_not_on_this_machine_is_named_before_a_device_is_looked_at(tmp_path: Path) -> None:
