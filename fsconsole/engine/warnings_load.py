@@ -98,6 +98,10 @@ def about_bonnie(work: CellWork, workload: Workload, result: LoadResult) -> None
         work.warn(WarningKind.CACHED, reason, hint)
 
 
+_WARM = "Set cold = true, and read no block twice: reads from the page cache don't measure the device."
+_REREAD = "Read more data than fits memory (file_size, files), or set a smaller memory: blocks were read again after a cold start."
+
+
 def about_cache(work: CellWork, workload: Workload, window: LoadWindow) -> None:
     """Warn of a rate measured in memory: data still dirty when the clock stopped, or read from the page cache."""
     if workload.direct:
@@ -117,11 +121,8 @@ def about_cache(work: CellWork, workload: Workload, window: LoadWindow) -> None:
     cached_bytes = result.read_bytes - device_read_bytes
     if cached_bytes > MEMORY_SHARE * result.read_bytes:
         amounts = f"{format_bytes(cached_bytes)} of {format_bytes(result.read_bytes)} read"
-        work.warn(
-            WarningKind.CACHED,
-            f"'{workload.name}': {amounts} came from memory, not from the device",
-            "Set cold = true, and read no block twice: reads from the page cache don't measure the device.",
-        )
+        reason = f"'{workload.name}': {amounts} came from memory, not from the device"
+        work.warn(WarningKind.CACHED, reason, _REREAD if workload.cold else _WARM)
 
 
 def about_cpu(work: CellWork, name: str, result: LoadResult) -> None:

@@ -241,6 +241,16 @@ def test_a_load_whose_bytes_were_in_memory_is_called_cached(
     assert work.told == ([(WarningKind.CACHED, told)] if told else [])
 
 
+def test_reads_of_memory_are_advised_by_whether_they_began_cold() -> None:
+    for cold, advice in ((False, "Set cold = true"), (True, "Read more data than fits memory")):
+        result = LoadResult((), 0, 1, 10**9, 2 * 10**9, 12 * 10**9, 1.0, 0.0, True, read_bytes=1000)
+        window = SimpleNamespace(result=result, dirty_bytes=0, device_read_bytes=500)
+        work = Work()
+        warnings_load.about_cache(work.as_cell, a_load(WorkloadKind.READ, cold=cold), cast("LoadWindow", window))
+        (hint,) = work.hints
+        assert hint.startswith(advice)
+
+
 def test_a_load_is_short_by_its_time_with_the_drain_and_says_what_kept_it_so() -> None:
     work, sizing = Work(), Sizing(SizedBy.FILES, 10.0, is_settled=True, why="it may use at most 60 % of the inodes")
     warnings_load.about_duration(work.as_cell, "load", 10.1, sizing)
