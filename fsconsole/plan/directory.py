@@ -27,6 +27,9 @@ _NO_ROOT = (
     "of the device (bdi) and some processes of other users are not seen, and a hanging filesystem is not detected"
 )
 
+_SIZED_SHARE = 0.9
+"""Of what a run may use when it is planned: what others write there until a cell begins must not refuse the cell."""
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -49,7 +52,7 @@ def directory_plan(  # noqa: PLR0913 (each is a fact of its own)
     room = min((room_for(row.place) for row in rows), key=lambda one: one.free_bytes)
     ground = Ground(room.free_bytes, 0, memory_bytes)
     scaled = scaled_choices(plan_file, with_data(workload_choices(plan_file), memory_bytes), ground)
-    allowed = min(row.place.allowed_bytes for row in rows)
+    allowed = int(_SIZED_SHARE * min(row.place.allowed_bytes for row in rows))
     choices = {_capped(bounded(one.loads, room), allowed): one for one in scaled}
     listed = list(rows)
     if plan_file.control:
@@ -108,8 +111,10 @@ def _own_settings(plan_file: PlanFile) -> tuple[tuple[str, str], ...]:
 
 
 def room_for(place: Place) -> Room:
-    """Return the room of which loads fill FIT_SHARE when they fill what is allowed; 0 bytes are not known."""
-    return Room(max(1, int(place.allowed_bytes / FIT_SHARE)) if place.size_bytes else 0, place.free_inodes)
+    """Return the room of which loads fill FIT_SHARE when they fill most of what is allowed; 0 bytes are not known."""
+    return Room(
+        max(1, int(_SIZED_SHARE * place.allowed_bytes / FIT_SHARE)) if place.size_bytes else 0, place.free_inodes
+    )
 
 
 def _ordered(plan_file: PlanFile, rows: Sequence[Row], choices: Sequence[tuple[Workload, ...]]) -> list[Cell]:

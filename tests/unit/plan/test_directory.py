@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.errors.targets import PlanBadValue
 from fsconsole.model.place import Place
 from fsconsole.model.plan import Plan, StepKind
-from fsconsole.plan.directory import Row, directory_plan
+from fsconsole.plan.directory import Row, directory_plan, lacks
 from fsconsole.plan.expand import rebuilt_steps, repeated_cells
 from fsconsole.plan.planfile import TargetSpec, written_bytes
 from fsconsole.plan.read import parse_plan
@@ -96,6 +98,9 @@ def test_sizes_fit_the_share_of_the_smallest_directory() -> None:
         for cell in planned(*rows, loads=loads, text=text).cells:
             assert not cell.unavailable
             assert 0 < written_bytes(cell.workloads) <= allowed
+            # Others write there, too, before the cell begins.
+            later = replace(rows[1].place, free_bytes=rows[1].place.free_bytes * 19 // 20)
+            assert list(lacks(cell.workloads, later, "/b")) == []
 
 
 def test_a_repeated_round_has_the_same_steps() -> None:
