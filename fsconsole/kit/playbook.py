@@ -67,7 +67,7 @@ def _file_tasks(kit: Kit) -> Iterator[str]:
 
 def _handlers(kit: Kit) -> Iterator[str]:
     yield "  handlers:\n"
-    yield "    - name: Reload udev\n      ansible.builtin.shell: if command -v udevadm >/dev/null; then udevadm control --reload; fi\n"
+    yield "    - name: Reload udev\n      ansible.builtin.shell: if [ -e /run/udev/control ]; then udevadm control --reload; fi\n"
     yield "    - name: Reload systemd\n      ansible.builtin.shell: if [ -d /run/systemd/system ]; then systemctl daemon-reload; fi\n"
     if kit.array is not None:
         yield f"    - name: Renew the initramfs\n      ansible.builtin.shell: {_quoted(_INITRAMFS)}\n"

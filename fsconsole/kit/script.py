@@ -60,6 +60,14 @@ kernel_name() {
     basename "$(readlink -f "$1")"
 }
 
+udev_runs() {
+    [ -e /run/udev/control ] && command -v udevadm >/dev/null
+}
+
+settle() {
+    if udev_runs; then udevadm settle; fi
+}
+
 in_list() {
     case $overwrite in *" $1 "*) return 0 ;; *) return 1 ;; esac
 }
@@ -228,7 +236,7 @@ else
     yield f"""    for one in "$@"; do clear_forced "$one"; done
     run {shlex.join(array.create)}
     new=yes
-    if command -v udevadm >/dev/null; then udevadm settle; fi
+    settle
 fi"""
 
 
@@ -254,7 +262,7 @@ else
     fi"""
     yield from (f"    run {shlex.join(argv)}" for argv in kit.make)
     yield """    if [ "$dry" = no ] && ! has_filesystem; then die "$device has no filesystem with UUID $uuid after mkfs."; fi
-    if command -v udevadm >/dev/null; then udevadm settle; fi
+    settle
 fi"""
 
 
@@ -309,7 +317,7 @@ fi"""
 
 def _after(path: str) -> str:
     if path.startswith("/etc/udev/"):
-        return "if command -v udevadm >/dev/null; then run udevadm control --reload; fi"
+        return "if udev_runs; then run udevadm control --reload; fi"
     if path.startswith("/etc/systemd/"):
         return "if [ -d /run/systemd/system ]; then run systemctl daemon-reload; fi"
     return ":"

@@ -1,0 +1,75 @@
+"""A machine held against a kit: every kind of difference is named, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fsconsole.catalog.loader import load_catalog
+from fsconsole.kit.check import Box, BoxArray, check_kit, free_names
+from fsconsole.kit.files import managed_files
+from fsconsole.kit.values import Kit
+from tests.unit.kit.kits import RAID5, disks, kit_of
+
+KIT = kit_of(array=RAID5, devices=disks(3))
+PATHS = tuple(device.path for device in KIT.devices)
+
+
+def healthy(kit: Kit) -> Box:
+    assert kit.array is not None
+    files: dict[str, str | None] = {file.path: file.content for file in managed_files(kit)}
+    files["/etc/fstab"] = f"# root\n{kit.fstab}\n".replace(" ", "\t")
+    files["/etc/mdadm/mdadm.conf"] = f"ARRAY {kit.array.path} metadata=1.2 UUID={kit.array.uuid}\n"
+    return Box(
+        sizes={device.path: device.size_bytes for device in kit.devices},
+        array=BoxArray(kit.array.uuid, "raid5", 65536, PATHS, (), ()),
+        uuid=kit.uuid,
+        filesystem="ext4",
+        features={**dict(kit.features), "journal_size": "1024M", "needs_recovery": "on"},
+        features_why="",
+        mounted_from=kit.device,
+        mount_features={**dict(kit.mount_features), "stripe": "32"},
+        settings={(one.device, one.file): one.value for one in kit.settings},
+        files=files,
+    )
+
+
+def differing(box: Box) -> dict[str, str]:
+    checks = check_kit(KIT, box, free_names(KIT, load_catalog().get("ext4")))
+    return {check.what: check.found for check in checks if check.verdict != "same"}
+
+
+def test_a_machine_as_the_kit_made_it_differs_in_nothing() -> None:
+    assert differing(healthy(KIT)) == {}
+
+
+BOX = healthy(KIT)
+assert BOX.array is not None
+CASES = [
+    (replace(BOX, sizes=dict(list(BOX.sizes.items())[1:])), {f"bytes of {PATHS[0]}": "not there"}),
+    (
+        replace(BOX, array=replace(BOX.array, members=PATHS[1:], others=("sdz",), troubles=("1 members missing",))),
+        {f"{PATHS[0]} in {KIT.device}": "none", f"sdz in {KIT.device}": "a member", f"state of {KIT.device}": "1 members missing"},
+    ),
+    (replace(BOX, array=replace(BOX.array, chunk_bytes=4096)), {f"chunk of {KIT.device}, bytes": "4096"}),
+    (replace(BOX, uuid=None), {f"UUID of the filesystem on {KIT.device}": "not there"}),
+    (replace(BOX, features=dict(BOX.features) | {"flex_bg": "on"}), {"feature flex_bg": "on"}),
+    (replace(BOX, features={}, features_why="dump.f2fs says nothing"), {"features of the filesystem": "dump.f2fs says nothing"}),
+    (replace(BOX, mount_features=dict(BOX.mount_features) | {"commit": "30"}), {"mount option commit": "30"}),
+    (replace(BOX, mounted_from=""), {"mounted on /srv/data": "not there"}),
+    (
+        replace(BOX, settings=dict(BOX.settings) | {("", "vm.dirty_bytes"): "0"}),
+        {"vm.dirty_bytes": "0"},
+    ),
+    (replace(BOX, files=dict(BOX.files) | {"/etc/fstab": f"#{KIT.fstab}"}), {"line in /etc/fstab": "not there"}),
+    (
+        replace(BOX, files=dict(BOX.files) | {"/etc/sysctl.d/90-fsconsole-srv-data.conf": "vm.dirty_bytes = 1\n"}),
+        {"/etc/sysctl.d/90-fsconsole-srv-data.conf": "changed"},
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("box", "found"), CASES)
+def test_each_difference_is_named_and_no_other(box: Box, found: dict[str, str]) -> None:
+    assert differing(box) == found

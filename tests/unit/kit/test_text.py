@@ -1,0 +1,163 @@
+"""What a kit writes: shells read it, no label or path acts in it, and each setting stands where a boot finds it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import subprocess
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsconsole.errors import Misused
+from fsconsole.kit.build import Wanted, kit_name, require_plain
+from fsconsole.kit.files import fstab_entry, managed_files, mdadm_line, unit_name
+from fsconsole.kit.playbook import playbook_text
+from fsconsole.kit.readme import readme_text
+from fsconsole.kit.script import script_text
+from fsconsole.kit.values import Kit, KitDevice
+from fsconsole.model.plan import ArraySpec
+from fsconsole.model.wire import decode, encode
+from fsconsole.text import GIB
+from tests.unit.kit.kits import ARRAY_UUID, RAID5, disks, kit_of
+from tests.unit.kit.test_lines import UUID
+
+HOSTILE = st.text(max_size=40) | st.sampled_from(
+    [
+        "'; rm -rf / #",
+        "$(reboot)",
+        "`reboot`",
+        "{{ lookup('pipe', 'reboot') }}",
+        "a\nEND\nreboot",
+        "\u2028reboot",
+        "%s\\x",
+    ]
+)
+
+
+def acting(text: str) -> set[str]:
+    """Return the control, format and line characters of a text but for its newlines."""
+    return {one for one in text if unicodedata.category(one) in ("Cc", "Cf", "Zl", "Zp")} - {"\n"}
+
+
+@given(HOSTILE)
+def test_a_hostile_row_name_stands_in_comments_only(label: str) -> None:
+    plain, hostile = kit_of("it"), kit_of(label)
+    for text in (script_text, playbook_text):
+        lines = [[line for line in text(kit).split("\n") if not line.startswith("#")] for kit in (plain, hostile)]
+        assert lines[0] == lines[1]
+        assert not acting(text(hostile))
+    assert not acting(readme_text(hostile))
+
+
+@given(HOSTILE.map(lambda text: f"/srv/{text}"), HOSTILE.map(lambda text: f"/dev/disk/by-id/{text}"))
+def test_a_path_is_refused_or_means_the_same_to_all_that_read_it(point: str, device: str) -> None:
+    devices = (KitDevice(device, 16 * GIB, device),)
+    try:
+        require_plain(Wanted(devices, point, UUID, ARRAY_UUID))
+    except Misused:
+        return
+    kit = kit_of(devices=devices, at=point)
+    assert shlex.quote(device) == device
+    assert shlex.quote(point) == point
+    entry = fstab_entry(kit)
+    assert entry is not None
+    assert entry.line.split()[1] == point
+    assert not set(device + point) & set("*?[]|\"'\\{}%$ ")
+    assert kit_name(point)
+
+
+@pytest.mark.parametrize(
+    "point", ["srv", "/", "/srv/..", "/etc", "/usr/x", "/srv/a b", "/srv/\u00e9", "/srv//x", "/srv/"]
+)
+def test_a_mount_point_of_the_system_or_of_odd_letters_is_refused(point: str) -> None:
+    with pytest.raises(Misused):
+        kit_of(at=point)
+
+
+KITS = [kit_of(), kit_of(is_unit=True), kit_of(array=RAID5, devices=disks(4)), kit_of("a\n$(reboot) 'x'")]
+
+
+@pytest.mark.parametrize("kit", KITS)
+@pytest.mark.parametrize("shell", ["sh", "dash", "bash"])
+def test_every_shell_reads_the_script_and_its_help_without_root_changes_nothing(kit: Kit, shell: str) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"no {shell}")
+    text = script_text(kit)
+    assert subprocess.run([shell, "-n"], input=text, text=True, check=False).returncode == 0
+    done = subprocess.run([shell, "-s", "--", "--help"], input=text, text=True, check=False, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "--overwrite DEVICE" in done.stdout
+
+
+def test_a_kit_is_read_again_as_it_was_written() -> None:
+    for kit in KITS:
+        assert decode(Kit, encode(kit)) == kit
+
+
+def test_settings_stand_where_a_boot_finds_them_and_the_loads_memory_nowhere() -> None:
+    files = {file.path: file.content for file in managed_files(kit_of())}
+    rules = files["/etc/udev/rules.d/99-fsconsole-srv-data.rules"]
+    assert 'SYMLINK=="disk/by-id/wwn-0", ATTR{queue/read_ahead_kb}="1024"' in rules
+    assert 'SYMLINK=="disk/by-id/wwn-0", ATTR{queue/scheduler}="none"' in rules
+    assert files["/etc/sysctl.d/90-fsconsole-srv-data.conf"].endswith("vm.dirty_bytes = 268435456\n")
+    assert "memory" not in "".join(files.values())
+    assert "memory limit of 1GiB" in readme_text(kit_of()).replace("\n  ", " ")
+
+
+def test_an_array_is_made_by_lasting_names_with_its_uuid_synced_and_named_at_boot() -> None:
+    kit = kit_of(array=RAID5, devices=disks(4))
+    assert kit.array is not None
+    assert kit.array.create == (
+        "mdadm", "--create", "/dev/md/srv-data", "--run", "--metadata=1.2", "--uuid=aaaabbbb:cccc4ddd:8eeeffff:00001111",
+        "--name=srv-data", "--level=raid5", "--raid-devices=4", "--chunk=64K", "--bitmap=none",
+        *(f"/dev/disk/by-id/wwn-{number}" for number in range(4)),
+    )  # fmt: skip
+    assert mdadm_line(kit) == "ARRAY /dev/md/srv-data metadata=1.2 UUID=aaaabbbb:cccc4ddd:8eeeffff:00001111"
+    rules = managed_files(kit)[0].content
+    md = 'ENV{MD_UUID}=="aaaabbbb:cccc4ddd:8eeeffff:00001111"'
+    assert f'{md}, ATTR{{md/stripe_cache_size}}="4096"' in rules
+    assert f'{md}, ATTR{{queue/read_ahead_kb}}="1024"' in rules
+    assert rules.count('ATTR{queue/scheduler}="none"') == 4
+    told = " ".join(kit.differing)
+    assert "assumed clean" in told
+    assert "this array has 4" in told
+    large = kit_of(array=RAID5, devices=disks(3, 200 * GIB)).array
+    assert large is not None
+    assert "--bitmap=internal" in large.create
+
+
+@pytest.mark.parametrize(("array", "count"), [(None, 2), (RAID5, 1), (ArraySpec("raid6"), 3)])
+def test_a_row_is_refused_for_a_number_of_devices_that_it_can_not_have(array: ArraySpec | None, count: int) -> None:
+    with pytest.raises(Misused):
+        kit_of(array=array, devices=disks(count))
+
+
+@pytest.mark.parametrize(
+    ("point", "unit"),
+    [("/srv/data", "srv-data.mount"), ("/srv/a-b", "srv-a\\x2db.mount"), ("/srv/.x@+", "srv-.x\\x40\\x2b.mount")],
+)
+def test_a_mounts_unit_has_the_name_that_systemd_wants(point: str, unit: str) -> None:
+    assert unit_name(point) == unit
+    if shutil.which("systemd-escape"):
+        done = subprocess.run(
+            ["systemd-escape", "--path", "--suffix=mount", point], check=False, capture_output=True, text=True
+        )
+        assert done.stdout == f"{unit}\n"
+    (file,) = [file for file in managed_files(kit_of(at="/srv/data", is_unit=True)) if file.path.endswith(".mount")]
+    assert f"What=/dev/disk/by-uuid/{UUID}\n" in file.content
+    assert "Options=noatime,nofail\n" in file.content
+    assert fstab_entry(kit_of(is_unit=True)) is None
+
+
+def test_ansibles_strings_are_never_templates_but_for_the_two_that_must_be() -> None:
+    text = playbook_text(kit_of(array=RAID5, devices=disks(4)))
+    templates = [line.strip() for line in text.split("\n") if "{{" in line or "{%" in line]
+    assert len(templates) == 5
+    assert all("overwrite" in one or "ansible_check_mode" in one or "mdadm.stat" in one for one in templates)
+    for line in text.split("\n"):
+        if "!unsafe" in line:
+            assert json.loads(line.partition("!unsafe ")[2])
