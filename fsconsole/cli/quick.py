@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import termios
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,6 +16,8 @@ from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.text import printable
 
 if TYPE_CHECKING:
+    from fsconsole.model.answers import PowerAnswer
+    from fsconsole.plan.quick import Fitted
     from fsconsole.preflight.prepare import Prepared
 
 
@@ -30,25 +32,26 @@ def quick(
     threads: Annotated[str, typer.Option("--threads", metavar="N", help="Threads of each load.")] = "",
     size: Annotated[str, typer.Option("--size", metavar="SIZE", help="What the loads of a cell write.")] = "",
     time: Annotated[str, typer.Option("--for", metavar="TIME", help="Fit rounds and sizes into a time: 10m.")] = "",
-    save_as: Annotated[str, typer.Option("--save", metavar="FILE", help="Write the plan to a new file.")] = "",
+    save_as: Annotated[
+        str, typer.Option("--save", metavar="FILE", help="Write the plan to a file, before it starts.")
+    ] = "",
     consent: Annotated[str, typer.Option("--consent", metavar="CODE", help="Consent code that it printed.")] = "",
     as_json: JsonLines = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """Compare filesystems without a plan file. Wipes the given devices.
 
-    Shows the plan and asks before it wipes; without a terminal it needs --consent. Scratch devices need none.
+    Shows a summary of the plan and asks before it wipes; without a terminal it needs --consent. Scratch devices need
+    none. With --json the plan is the first line, as `fsconsole plan --json` prints it.
     """
-    from fsconsole.cli.run import _create_run, _require_ready, start_and_show
-    from fsconsole.cli.viewer import Interrupts
-    from fsconsole.client.engine import create_request
-    from fsconsole.client.runs import save
+    from fsconsole.cli.viewer import Interrupts, watch
+    from fsconsole.client.engine import create_request, start_engine
+    from fsconsole.client.runs import last_run_of
     from fsconsole.devices.gate import check_consent
     from fsconsole.errors.targets import ConsentMissing, ConsentStale
     from fsconsole.journal.store import make_run_id
-    from fsconsole.plan.draft import plan_to_toml
-    from fsconsole.plan.quick import fitted, quick_plan
-    from fsconsole.preflight.prepare import expand_on, prepare
+    from fsconsole.plan.quick import fitted, pace_of, quick_plan
+    from fsconsole.preflight.prepare import expand_on, prepare, require_ready
     from fsconsole.system.run import RealExecutor
     from fsconsole.units import parse_bytes, parse_seconds
 
@@ -58,13 +61,16 @@ def quick(
     planned = quick_plan(row, load, _count(threads), parse_bytes(size) if size else 0)
     run_id = make_run_id()
     with Interrupts() as interrupts:
-        found = fitted(planned, parse_seconds(time) if time else 0, lambda one: expand_on(one, devices, run_id))
+        last = last_run_of(runs, planned.title)
+        pace = pace_of(last) if last is not None else None
+        found = fitted(planned, parse_seconds(time) if time else 0, lambda one: expand_on(one, devices, run_id), pace)
         prepared = prepare(found.plan_file, devices, executor=RealExecutor(), runs_dir=runs, run_id=run_id)
         given = {"--load": load, "--threads": threads, "--size": size, "--for": time}
         again = command_line("quick", *row, *_options(given), devices=devices, runs=runs)
-        if not as_json:
-            _show(prepared, found.notes, again, runs)
-        _require_ready(prepared, "quick")
+        if save_as:
+            _save(save_as, found)
+        _show(prepared, found, again, save_as, runs, as_json=as_json)
+        require_ready(prepared, "quick")
         if not consent and not as_json and prepared.consent and _agrees(prepared):
             consent = prepared.consent
         try:
@@ -72,11 +78,14 @@ def quick(
         except (ConsentMissing, ConsentStale) as error:
             error.command = again
             raise
-        if save_as:
-            save(save_as, plan_to_toml(found.plan_file), overwrite=False)
-        request = create_request(run_id, prepared.plan, prepared.targets)
-        folder = _create_run(runs, request, interrupts)
-        start_and_show(folder, interrupts, detach=False, as_json=as_json)
+        folder = interrupts.create_run(runs, create_request(run_id, prepared.plan, prepared.targets))
+        start_engine(folder)
+        interrupts.pass_on_to(folder)
+        code = watch(folder, as_json=as_json, interrupts=interrupts)
+        if code == 0 and not as_json:
+            advise = command_line("advise", folder.name, runs=runs)
+            sys.stdout.write(f"\nWhich rows may be the best, and why: `{advise}`\n")
+    raise typer.Exit(code)
 
 
 def _count(threads: str) -> int:
@@ -90,30 +99,57 @@ def _options(given: dict[str, str]) -> list[str]:
     return [word for option, said in given.items() if said for word in (option, said)]
 
 
-def _show(prepared: Prepared, notes: Sequence[str], again: str, runs: str) -> None:
-    from fsconsole.cli.plan_show import target_answer
-    from fsconsole.cli.results import terminal_width
-    from fsconsole.client.runs import last_spread
-    from fsconsole.plan.power import power_of
-    from fsconsole.results.content import hanging
-    from fsconsole.show.plan_text import plan_lines
+def _save(path: str, found: Fitted) -> None:
+    """Write the plan to a file; one that holds this plan already is left, so that a call can be repeated with its code."""
+    from fsconsole.client.runs import save
+    from fsconsole.plan.draft import plan_to_toml
+    from fsconsole.system.files import read_text_or
 
-    width = terminal_width()
-    agreeing = f"{again} --consent {prepared.consent}" if prepared.consent else ""
-    targets = tuple(map(target_answer, prepared.reports))
-    power = power_of(prepared.plan, last_spread(runs))
-    lines = [*plan_lines(prepared.plan, targets, agreeing, power, every=False, width=width)]
-    lines += [line for note in notes for line in hanging("", note, width)]
+    text = plan_to_toml(found.plan_file)
+    if not os.path.isfile(path) or read_text_or(path, "") != text:
+        save(path, text, overwrite=False)
+
+
+def _show(prepared: Prepared, found: Fitted, again: str, saved: str, runs: str, *, as_json: bool) -> None:
+    from fsconsole.cli.plan_show import plan_answer, target_answer
+    from fsconsole.cli.results import terminal_width
+    from fsconsole.model.wire import encode
+    from fsconsole.show.plan_text import short_plan_lines
+
+    power = _power(prepared, found, runs)
+    if as_json:
+        lines = [encode(plan_answer(prepared.plan, prepared.reports, prepared.consent, prepared.seen, power=power))]
+    else:
+        agreeing = f"{again} --consent {prepared.consent}" if prepared.consent and not _is_asked() else ""
+        whole = f"`fsconsole plan {saved or 'FILE'}` shows every step{'' if saved else ', after --save FILE'}."
+        targets = tuple(map(target_answer, prepared.reports))
+        notes = (*found.notes, *prepared.plan.notes, whole)
+        lines = list(short_plan_lines(prepared.plan, targets, agreeing, power, notes=notes, width=terminal_width()))
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
+
+
+def _power(prepared: Prepared, found: Fitted, runs: str) -> PowerAnswer:
+    """Return what the plan can find, its rounds lasting as they were fitted."""
+    from dataclasses import replace
+
+    from fsconsole.client.runs import last_spread
+    from fsconsole.plan.power import power_of
+
+    lasting = replace(prepared.plan.estimate, elapsed_s=found.lasts_s)
+    return power_of(replace(prepared.plan, estimate=lasting), last_spread(runs))
+
+
+def _is_asked() -> bool:
+    """Tell whether the operator can be asked: what is lost goes to stdout, the question to stderr."""
+    return all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
 
 
 def _agrees(prepared: Prepared) -> bool:
     """Ask for the names of the devices to be wiped; what was typed before the question does not count."""
     from fsconsole.cli.plan_show import target_answer
 
-    # Who agrees must have seen what is lost, which goes to stdout.
-    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
+    if not _is_asked():
         return False
     names = " ".join(target_answer(report).to_type for report in prepared.reports if report.needs_consent).split()
     if not names:

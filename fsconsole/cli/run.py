@@ -20,8 +20,6 @@ from fsconsole.text import printable
 if TYPE_CHECKING:
     from fsconsole.cli.viewer import Interrupts
     from fsconsole.journal.folder import RunFolder
-    from fsconsole.model.run import RunRequest
-    from fsconsole.preflight.prepare import Prepared
 
 
 Detach = Annotated[bool, typer.Option("--detach", help="Start in the background; `fsconsole attach` follows it.")]
@@ -60,7 +58,7 @@ def run(
     from fsconsole.client.engine import create_request
     from fsconsole.devices.gate import check_consent
     from fsconsole.journal.store import make_run_id
-    from fsconsole.preflight.prepare import check_seen, prepare
+    from fsconsole.preflight.prepare import check_seen, prepare, require_ready
     from fsconsole.system.run import RealExecutor
 
     run_id = make_run_id()
@@ -71,7 +69,7 @@ def run(
     device = device or []
     with Interrupts(at_once=detach) as interrupts:
         prepared = prepare(file, device, executor=RealExecutor(), runs_dir=runs, run_id=run_id)
-        _require_ready(prepared, file)
+        require_ready(prepared, file)
         try:
             if seen:
                 check_seen(seen, prepared.seen, prepared.reports)
@@ -80,7 +78,7 @@ def run(
             error.command = command_line("plan", file, devices=device, runs=runs)
             raise
         request = create_request(run_id, prepared.plan, prepared.targets)
-        folder = _create_run(runs, request, interrupts)
+        folder = interrupts.create_run(runs, request)
         start_and_show(folder, interrupts, detach=detach, as_json=as_json)
 
 
@@ -97,7 +95,7 @@ def _run_in(file: str, directories: list[str], run_id: str, runs: str, *, detach
         require_runnable(prepared.plan, file)
         require_cage(RealExecutor())
         request = create_request(run_id, prepared.plan, prepared.targets)
-        folder = _create_run(runs, request, interrupts)
+        folder = interrupts.create_run(runs, request)
         start_and_show(folder, interrupts, detach=detach, as_json=as_json)
 
 
@@ -117,7 +115,7 @@ def demo(
     from fsconsole.client.engine import create_request, purpose_of
     from fsconsole.devices import scratch
     from fsconsole.journal.store import make_run_id
-    from fsconsole.preflight.prepare import prepare
+    from fsconsole.preflight.prepare import prepare, require_ready
     from fsconsole.system.run import RealExecutor
     from fsconsole.units import parse_bytes
 
@@ -127,41 +125,14 @@ def demo(
         made = make_scratch(parse_bytes(size), directory, purpose=purpose_of(run_id))
         try:
             prepared = prepare("demo", [made.device], executor=RealExecutor(), runs_dir=runs, run_id=run_id)
-            _require_ready(prepared, "demo")
+            require_ready(prepared, "demo")
             request = create_request(run_id, prepared.plan, prepared.targets, owned_scratch=made.path)
-            folder = _create_run(runs, request, interrupts)
+            folder = interrupts.create_run(runs, request)
         except BaseException:
             scratch.remove(made)
             raise
         # From here on the run owns the device: it can be resumed on it.
         start_and_show(folder, interrupts, detach=detach, as_json=as_json)
-
-
-def _require_ready(prepared: Prepared, file: str) -> None:
-    from fsconsole.devices.gate import require
-    from fsconsole.plan.expand import require_runnable
-    from fsconsole.preflight.machine import require_tools
-
-    # First, since a device that could not be probed for want of a tool is refused for that.
-    require_tools(prepared.plan)
-    for report in prepared.reports:
-        require(report)
-    require_runnable(prepared.plan, file)
-
-
-def _create_run(runs: str, request: RunRequest, interrupts: Interrupts) -> RunFolder:
-    """Make a run's folder, whole; a signal that comes meanwhile takes it back and ends the command."""
-    from fsconsole.client.engine import withdraw
-    from fsconsole.journal.store import create_run
-
-    interrupts.hold()
-    folder = create_run(runs, request)
-    try:
-        interrupts.require_none()
-    except BaseException:
-        withdraw(folder)
-        raise
-    return folder
 
 
 def start_and_show(folder: RunFolder, interrupts: Interrupts, *, detach: bool, as_json: bool) -> None:

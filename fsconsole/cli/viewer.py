@@ -19,14 +19,16 @@ from rich.text import Text
 
 from fsconsole.cli.complaint import complain, is_live, mute, say
 from fsconsole.client.children import ask
-from fsconsole.client.engine import remove_owned_scratch
+from fsconsole.client.engine import remove_owned_scratch, withdraw
 from fsconsole.client.follow import POLL_S, RunFollower, View, follow
 from fsconsole.client.runs import look
 from fsconsole.errors import FsconsoleError, OutputLost
 from fsconsole.errors.runs import EngineDied, EngineNotListening, RunOver
 from fsconsole.journal.events import NAMES, Batch
 from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.store import create_run
 from fsconsole.model.events import Verb
+from fsconsole.model.run import RunRequest
 from fsconsole.model.state import RunState, RunStatus
 from fsconsole.model.wire import Wire
 from fsconsole.results.figures import cell_names, cells_in_words, status_words
@@ -140,6 +142,17 @@ class Interrupts:
         """End the command by the first signal that was noted. Raises KeyboardInterrupt, Ended."""
         if self._noted:
             raise _ending(self._noted[0])
+
+    def create_run(self, runs_dir: str, request: RunRequest) -> RunFolder:
+        """Create a run's folder, whole, with signals on hold; one that came meanwhile removes it and ends the command."""
+        self.hold()
+        folder = create_run(runs_dir, request)
+        try:
+            self.require_none()
+        except BaseException:
+            withdraw(folder)
+            raise
+        return folder
 
     def pass_on_to(self, folder: RunFolder) -> None:
         """From now on ask the run's engine, also for what was noted; SIGHUP ends the process. Raises Ended."""

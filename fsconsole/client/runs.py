@@ -129,6 +129,17 @@ def last_spread(runs_dir: str) -> float | None:
     return None
 
 
+def last_run_of(runs_dir: str, title: str) -> RunState | None:
+    """Return the newest finished run of this machine with that title, among the last few; None where there is none."""
+    with suppress(FsconsoleError):
+        for folder in list_runs(runs_dir)[:_NEWEST]:
+            with suppress(FsconsoleError):
+                state = None if folder.is_imported else read_state(folder)
+                if state is not None and state.request.plan.title == title and state.status is RunStatus.FINISHED:
+                    return state
+    return None
+
+
 def size_bytes(folder: RunFolder) -> int:
     """Return what the files of a run's folder hold in all; what goes meanwhile, or may not be read, counts nothing."""
     total = 0

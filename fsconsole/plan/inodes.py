@@ -143,6 +143,8 @@ def inodes_needed(loads: Sequence[Workload]) -> int:
 def _made_by(load: Workload) -> int:
     if load.kind is WorkloadKind.COPY:
         return load.sources_files + 1
+    if load.kind is WorkloadKind.COMMAND:
+        return load.files + 1
     if not load.creates and load.kind is not WorkloadKind.BONNIE:
         return 0
     layout, files = load.directories.layout, load.files

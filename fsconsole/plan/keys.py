@@ -249,7 +249,8 @@ WORKLOAD = (
         "for random calls the bytes; so that the load lasts `load_time`. Default without `file_size`, `files`, `bytes` and `duration`.",
         "", hint="auto, or empty: as below", kinds=_SIZED),
     Key("files", a_number(1, MAX_FILES), "Operations in all. By default a create makes one file for each thread, others use each file once; with "
-        "`bytes` or `duration` they go on until that limit.", 0, hint="in all; empty: default", kinds=BUILT_IN | _BONNIE),
+        "`bytes` or `duration` they go on until that limit. Of a command: the files and directories that it makes, for the count of inodes.", 0,
+        hint="in all; empty: default", kinds=BUILT_IN | _BONNIE | _COMMANDS),
     Key("file_size", Kind('size, or range `["4KiB", "64KiB"]`', read_file_size, range_toml, sizes_typed), "Of new files (drawn evenly from a range, the same for the same `seed`), or the "
         "bytes to append to each; required for an append, for a create with `bytes` or `duration`, and for a mix that has them. Others move so many bytes in each file, by default all.",
         (0, 0), ("file_size_bytes", "file_size_max_bytes"), hint="1GiB, or a range: 4KiB, 64KiB", kinds=_MOVING | _BONNIE),

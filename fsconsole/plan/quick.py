@@ -10,9 +10,11 @@ from typing import Any
 import tomli
 import tomli_w
 
+from fsconsole.catalog.loader import load_catalog
 from fsconsole.errors.targets import PlanBadValue
-from fsconsole.model.plan import Keep, Plan
-from fsconsole.model.workload import BUILT_IN
+from fsconsole.model.plan import Cell, Keep, Plan, StepKind
+from fsconsole.model.state import CellStatus, RunState
+from fsconsole.model.workload import BUILT_IN, Workload
 from fsconsole.plan.draft import plan_to_toml
 from fsconsole.plan.expand import workload_choices
 from fsconsole.plan.planfile import (
@@ -25,8 +27,9 @@ from fsconsole.plan.planfile import (
     written_bytes,
 )
 from fsconsole.plan.read import find_config, parse_plan
+from fsconsole.plan.rows import list_candidates
 from fsconsole.plan.shipped import RECIPES
-from fsconsole.units import format_bytes, format_bytes_exact, format_guess
+from fsconsole.units import format_bytes, format_bytes_exact, format_guess, format_rate
 
 STREAMS = "streams"
 """The default load: four threads write large files, then read them from a cold cache."""
@@ -80,8 +83,20 @@ def quick_plan(words: Sequence[str], load: str = STREAMS, threads: int = 0, size
     if document.get("keep") == Keep.FILES.value:
         # Fewer files take less time, smaller ones hardly do.
         document["keep"] = Keep.FILE_SIZE.value
-    plan = _reread(parse_plan(_text(document), path))
+    plan = _reread(parse_plan(tomli_w.dumps(document), path))
+    _require_different(words, plan)
     return _of_size(plan, load, size_bytes)
+
+
+def _require_different(words: Sequence[str], plan: PlanFile) -> None:
+    """Raise PlanBadValue for the first row that makes the same filesystem as an earlier one."""
+    rows = list_candidates(plan, load_catalog())
+    for number, row in enumerate(rows):
+        if row.is_double:
+            first = next(words[n] for n, other in enumerate(rows[:number]) if other.meaning == row.meaning)
+            raise PlanBadValue(
+                PLACE, f"row {number + 1}", f'"{words[number]}"', f'it is the same as "{first}"', "each row once"
+            )
 
 
 def _recipe(load: str) -> Path:
@@ -89,11 +104,6 @@ def _recipe(load: str) -> Path:
     if found.parent.name != RECIPES:
         raise PlanBadValue(PLACE, "--load", f'"{load}"', "it is a plan, not a recipe", "streams, or a recipe's name")
     return found
-
-
-def _text(document: dict[str, Any]) -> str:
-
-    return tomli_w.dumps(document)
 
 
 def _reread(plan: PlanFile) -> PlanFile:
@@ -116,30 +126,84 @@ def _of_size(plan: PlanFile, load: str, size_bytes: int) -> PlanFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Pace:
+    """Times of a finished run of the same load here: of a cell without its loads, and of its loads as a share of the estimate."""
+
+    rest_s: float
+    loads_share: float
+
+    def lasts_s(self, plan: Plan) -> float:
+        """Return the seconds that a plan of this load takes."""
+        cells = [cell for cell in plan.cells if not cell.unavailable]
+        loads_s = sum(_loads_s(cell, plan.estimate.assumed_bytes_per_s) for cell in cells)
+        return _MARGIN * (self.rest_s * len(cells) + self.loads_share * loads_s) + _START_S
+
+
+_MARGIN, _START_S = 1.2, 5.0
+"""Factor on times of the last run, and the pilot and start of an engine, which no cell's steps have."""
+_TELLS_S = 1.0
+"""A cell's loads that were to take less say nothing of larger ones."""
+_LOAD_STEPS = frozenset({StepKind.WORKLOAD, StepKind.DRAIN})
+
+
+def pace_of(state: RunState) -> Pace | None:
+    """Return the pace of a run's done cells; None where there are none."""
+    plan = state.request.plan
+    done = [number for number, cell in enumerate(state.cells) if cell.status is CellStatus.DONE]
+    if not done:
+        return None
+    steps = [step for number in done for step in state.cells[number].steps]
+    loads_s = sum(step.elapsed_s for step in steps if step.kind in _LOAD_STEPS)
+    rest_s = sum(step.elapsed_s for step in steps) - loads_s
+    planned_s = sum(_loads_s(plan.cells[number], plan.estimate.assumed_bytes_per_s) for number in done)
+    if planned_s < _TELLS_S * len(done):
+        # Nearly all of a short load is start and sync, which don't grow with its size.
+        return Pace((rest_s + loads_s) / len(done), 1.0)
+    return Pace(rest_s / len(done), loads_s / planned_s)
+
+
+def _loads_s(cell: Cell, bytes_per_s: float) -> float:
+    """Return the estimate of a cell's loads: their own times, or their bytes at the assumed rate."""
+    return sum(_load_s(load, bytes_per_s) for load in cell.workloads)
+
+
+def _load_s(load: Workload, bytes_per_s: float) -> float:
+    return load.sizing.load_time_s if load.sizing is not None else load.duration_s or load.total_bytes / bytes_per_s
+
+
+@dataclass(frozen=True, slots=True)
 class Fitted:
     """A plan that takes at most the time given, or the shortest there is; notes are sentences."""
 
     plan_file: PlanFile
     plan: Plan
+    lasts_s: float
     notes: tuple[str, ...]
 
 
-def fitted(plan_file: PlanFile, budget_s: float, expand: Callable[[PlanFile], Plan]) -> Fitted:
+def fitted(
+    plan_file: PlanFile, budget_s: float, expand: Callable[[PlanFile], Plan], pace: Pace | None = None
+) -> Fitted:
     """Return the plan with as many rounds, and then as large loads, as fit into budget_s; 0: as it stands.
 
-    expand applies a plan to the devices.
+    expand applies a plan to the devices; pace is that of the last run, where there is one.
     """
+
+    def lasting(plan: Plan) -> float:
+        return pace.lasts_s(plan) if pace is not None else plan.estimate.elapsed_s
+
     whole = expand(plan_file)
     if not budget_s:
-        return Fitted(plan_file, whole, tuple(_size_notes(plan_file, whole)))
+        return Fitted(plan_file, whole, lasting(whole), ())
     factor = whole.scaling.least if whole.scaling and plan_file.scale.kind is ScaleKind.FIT else plan_file.scale.factor
     for rounds, share in _CHOICES:
         chosen = _shortened(plan_file, rounds, share, factor)
         plan = expand(chosen)
-        if plan.estimate.elapsed_s <= budget_s:
+        if lasting(plan) <= budget_s:
             break
-    notes = (*_time_notes(plan, budget_s), *_short_notes(plan), *_size_notes(plan_file, plan))
-    return Fitted(chosen, plan, notes)
+    lasts_s = lasting(plan)
+    notes = (*_time_notes(plan, lasts_s, budget_s, pace), *_short_notes(plan))
+    return Fitted(chosen, plan, lasts_s, notes)
 
 
 def _shortened(plan_file: PlanFile, rounds: int, share: float, factor: float) -> PlanFile:
@@ -155,29 +219,21 @@ def _shortened(plan_file: PlanFile, rounds: int, share: float, factor: float) ->
     return _reread(changed)
 
 
-def _time_notes(plan: Plan, budget_s: float) -> Iterator[str]:
-    lasts = format_guess(plan.estimate.elapsed_s)
-    if plan.estimate.elapsed_s > budget_s:
-        yield (
-            f"It does not fit in {format_guess(budget_s)}: the shortest plan with verdicts, {plan.repeats} rounds, takes est. {lasts}."
-        )
+def _time_notes(plan: Plan, lasts_s: float, budget_s: float, pace: Pace | None) -> Iterator[str]:
+    lasts, asked = format_guess(lasts_s), format_guess(budget_s)
+    rate = format_rate(plan.estimate.assumed_bytes_per_s)
+    basis = (
+        "by the last run of this load here" if pace is not None else f"at {rate}: a guess, the next call knows better"
+    )
+    if lasts_s > budget_s:
+        yield f"Does not fit in {asked}: the shortest plan with verdicts, {plan.repeats} rounds, takes est. {lasts} ({basis})."
     else:
-        yield f"Fits in {format_guess(budget_s)}: {plan.repeats} rounds, est. {lasts}."
+        yield f"Fits in {asked}: {plan.repeats} rounds, est. {lasts} ({basis})."
 
 
 def _short_notes(plan: Plan) -> Iterator[str]:
     rate = plan.estimate.assumed_bytes_per_s
-    for load in plan.cells[0].workloads:
-        moved_s = load.total_bytes / rate
-        lasts_s = load.sizing.load_time_s if load.sizing is not None else load.duration_s or moved_s
-        if 0 < lasts_s < _SAYS_LITTLE_S:
-            yield f"'{load.name}' lasts about {lasts_s:.1f} s: too short to tell rows apart that are close; allow more time."
-
-
-def _size_notes(plan_file: PlanFile, plan: Plan) -> Iterator[str]:
-    planned, now = (
-        _planned_bytes(replace(plan_file, scale=Scale())),
-        max((written_bytes(cell.workloads) for cell in plan.cells), default=0),
-    )
-    if planned and now < planned and any(load.sizing is None for load in plan.cells[0].workloads):
-        yield f"Sizes are reduced: {format_bytes(planned)} -> {format_bytes(now)} in each cell."
+    lasting = {load.name: _load_s(load, rate) for load in plan.cells[0].workloads}
+    short = [f"'{name}'" for name, lasts_s in lasting.items() if 0 < lasts_s < _SAYS_LITTLE_S]
+    if short:
+        yield f"Under {_SAYS_LITTLE_S:.0f} s: {', '.join(short)}; too short to tell close rows apart, allow more time."

@@ -13,7 +13,7 @@ from fsconsole.catalog.loader import load_catalog
 from fsconsole.devices.ask import require_answer
 from fsconsole.devices.claims import lock_paths
 from fsconsole.devices.evidence import GateContext
-from fsconsole.devices.gate import GateReport, consent_code, inspect_device, short_code, shown_on
+from fsconsole.devices.gate import GateReport, consent_code, inspect_device, require, short_code, shown_on
 from fsconsole.devices.graph import DeviceGraph
 from fsconsole.devices.hazards import SCRATCH_KEPT
 from fsconsole.devices.memory_group import limit_file
@@ -28,12 +28,12 @@ from fsconsole.model.device import Device
 from fsconsole.model.plan import Plan
 from fsconsole.model.run import RunRequest, Target
 from fsconsole.plan.arrays import EVERY_LEVEL, stripes_of
-from fsconsole.plan.expand import build_plan, size_bounds
+from fsconsole.plan.expand import build_plan, require_runnable, size_bounds
 from fsconsole.plan.inodes import MKE2FS_CONF, parse_mke2fs_conf
 from fsconsole.plan.planfile import NO_DEVICE, PlanFile, QueueSpec, TargetSpec
 from fsconsole.plan.read import read_plan, resolve_plan
 from fsconsole.preflight.findings import missing_tools, what_is_known
-from fsconsole.preflight.machine import array_support, require_free_array_name
+from fsconsole.preflight.machine import array_support, require_free_array_name, require_tools
 from fsconsole.preflight.sources import with_sources
 from fsconsole.system.files import kernel_release, memory_bytes, read_int_or, read_text_or
 from fsconsole.system.mounts import read_mounts
@@ -123,6 +123,15 @@ def prepare(
     seen = seen_codes(expanded, reports)
     is_refused = any(report.refusals for report in reports)
     return Prepared(expanded, reports, "" if is_refused else consent_code(reports), seen)
+
+
+def require_ready(prepared: Prepared, path: str) -> None:
+    """Raise the first reason why a prepared plan can't start; path names it in errors."""
+    # First, since a device that could not be probed for want of a tool is refused for that.
+    require_tools(prepared.plan)
+    for report in prepared.reports:
+        require(report)
+    require_runnable(prepared.plan, path)
 
 
 def require_apart(plan: Plan, reports: Sequence[GateReport]) -> None:

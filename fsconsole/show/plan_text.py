@@ -11,6 +11,7 @@ from fsconsole.model.answers import DirectoryAnswer, Findable, PowerAnswer, Step
 from fsconsole.model.device import DeviceKind, Verdict
 from fsconsole.model.plan import Cell, Plan, Step, Variant, array_aspects, array_words, arrays_in_words
 from fsconsole.model.statistics import LOOKS
+from fsconsole.model.workload import Workload
 from fsconsole.plan.requirements import limits_in_words
 from fsconsole.plan.sizing import pilot_steps, pilots, sizes_in_words
 from fsconsole.results.content import hanging
@@ -48,6 +49,47 @@ def plan_lines(  # noqa: PLR0913 (each is a fact of its own)
     yield from _life(plan, power, every=every, width=width)
     yield from hanging("", "The filesystem UUIDs above are an example: every run makes new ones.", width)
     yield from _closing(targets, "To agree to the loss:", agreeing, width)
+
+
+def short_plan_lines(  # noqa: PLR0913 (as plan_lines)
+    plan: Plan, targets: Sequence[TargetAnswer], agreeing: str, power: PowerAnswer, *, notes: Sequence[str], width: int
+) -> Iterator[str]:
+    """Yield a plan for a screen of 24 lines: rows, loads, targets, costs; its cells and steps are left out."""
+    reasons = {cell.variant.label: cell.unavailable for cell in plan.cells}
+    labels = sorted(reasons, key=lambda label: label != plan.baseline)
+    size = size_words(plan.estimate.bytes_to_write, plan.estimate.likely_bytes)
+    lasts = units.format_guess(power.round_s * power.rounds)
+    yield from hanging("", printable(f"{plan.title}: {len(plan.cells)} cells in {plan.repeats} rounds"), width)
+    yield from hanging("rows   ", printable(", ".join(labels)), width)
+    for why in dict.fromkeys(filter(None, reasons.values())):
+        unable = ", ".join(label for label in labels if reasons[label] == why)
+        yield from hanging("       ", printable(f"{unable} cannot run: {why}"), width)
+    yield from hanging("loads  ", printable(", ".join(map(_load_words, plan.cells[0].workloads))), width)
+    for target in targets:
+        for number, (text, _) in enumerate(target_told(target)):
+            yield from hanging("       " if number else "wipes  ", text.strip(), width)
+    yield from hanging("costs  ", f"{size} written, est. {lasts}", width)
+    yield from hanging("finds  ", _short_power(power), width)
+    for note in notes:
+        yield from hanging("note   ", printable(note), width)
+    yield from _closing(targets, "To agree to the loss:", agreeing, width)
+
+
+def _short_power(power: PowerAnswer) -> str:
+    if power.no_verdicts:
+        return power.no_verdicts
+    found = ", ".join(map(_found, power.findable[:-1])).replace(" at ", " at a deviation of ", 1)
+    return f"a difference of {found}" + (f"; last run here: {_found(power.last)}" if power.last else "")
+
+
+def _load_words(load: Workload) -> str:
+    told = (
+        load.kind.value if load.kind.value != load.name else "",
+        f"{load.threads} threads" if load.threads > 1 else "",
+        "cold" if load.cold else "",
+    )
+    words = ", ".join(filter(None, told))
+    return f"{load.name} ({words})" if words else load.name
 
 
 def directory_plan_lines(  # noqa: PLR0913 (as plan_lines)
@@ -306,7 +348,7 @@ def _closing(targets: Sequence[TargetAnswer], lead: str, command: str, width: in
     elif command:
         yield lead
         yield from _pasted(printable(command), width)
-    elif targets:
+    elif targets and all(target.scratch for target in targets):
         yield "No consent is needed: only scratch devices would be wiped."
     yield "Nothing was touched."
 

@@ -8,7 +8,9 @@ from pathlib import Path
 from fsconsole.errors import ExitCode
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import list_runs
+from fsconsole.model.answers import PlanAnswer
 from fsconsole.model.state import CellStatus
+from fsconsole.model.wire import decode
 from tests.conftest import run
 from tests.loop.commands import fails
 from tests.loop.gate_cases import unchanged
@@ -31,7 +33,6 @@ def test_nothing_is_wiped_without_consent_to_just_this_device(tmp_path: Path, bl
             assert b"ext4" in shown
             os.write(fd, b"yes\n")
             assert b"would be wiped" in read_until(fd, b"would be wiped")
-    assert not saved.exists()
     assert not list_runs(str(tmp_path / "runs"))
 
 
@@ -42,6 +43,8 @@ def test_a_comparison_comes_to_its_end_and_its_saved_plan_is_what_was_run(tmp_pa
         *("--runs", runs, "--save", saved, "--json"),
     )
     assert done.returncode == 0, done.stderr
+    plan = decode(PlanAnswer, done.stdout.splitlines()[0].encode())
+    assert plan.cell_count == 2 * 3
     (folder,) = list_runs(runs)
     assert_nothing_left(device, folder)
     state = read_state(folder)
@@ -50,3 +53,13 @@ def test_a_comparison_comes_to_its_end_and_its_saved_plan_is_what_was_run(tmp_pa
     shown = succeed("plan", saved, "-d", device, "--runs", runs)
     assert "ext4" in shown
     assert "noatime" in shown
+
+
+def test_consent_given_with_the_code_ends_with_verdicts_and_a_hint_to_advice(tmp_path: Path, blank: str) -> None:
+    words = ("quick", "-d", blank, "ext4", "ext2", "--size", "4MiB", "--for", "1s", "--runs", str(tmp_path / "runs"))
+    asked = fsconsole(*words, "--save", str(tmp_path / "plan.toml"))
+    assert asked.returncode == ExitCode.CONSENT_MISSING
+    code = asked.stdout.rpartition("--consent ")[2].split()[0]
+    out = succeed(*words, "--save", str(tmp_path / "plan.toml"), "--consent", code)
+    assert "verdict" in out
+    assert "advise" in out.splitlines()[-1]

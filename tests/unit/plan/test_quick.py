@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.errors import FsconsoleError
+from fsconsole.errors.runs import ToolMissing
+from fsconsole.errors.targets import PlanBadValue
+from fsconsole.journal.past import read_state
 from fsconsole.model.plan import Plan
 from fsconsole.plan.draft import plan_to_toml
 from fsconsole.plan.expand import build_plan
 from fsconsole.plan.planfile import PlanFile, TargetSpec
-from fsconsole.plan.quick import fitted, quick_plan, row_table
+from fsconsole.plan.power import power_of
+from fsconsole.plan.quick import Pace, fitted, pace_of, quick_plan, row_table
 from fsconsole.plan.read import list_configs, parse_plan
 from fsconsole.plan.shipped import is_recipe
-from fsconsole.text import GIB
+from fsconsole.preflight.sources import with_sources
+from fsconsole.show.plan_text import short_plan_lines
+from fsconsole.system.run import find_program
+from fsconsole.text import GIB, MIB
+from tests.tui.recorded import imported
 
 LOADS = ["streams", *(path.stem for path in list_configs() if is_recipe(path))]
 
 
-def expand(plan_file: PlanFile) -> Plan:
-    target = TargetSpec("/dev/loop3", 8 * GIB, is_scratch=True)
+def expand(plan_file: PlanFile, size_bytes: int = 8 * GIB) -> Plan:
+    target = TargetSpec("/dev/loop3", size_bytes, is_scratch=True)
     return build_plan(plan_file, (target,), load_catalog(), run_id="run", kernel="6.18.0")
 
 
@@ -50,5 +62,71 @@ def test_more_time_gives_more_rounds_less_time_shorter_loads_and_too_little_is_s
     assert short.plan.estimate.elapsed_s <= 200
     assert short.plan_file.load_time_s < 10
     assert none.plan.repeats == 3
-    assert any("does not fit in 1 s" in note for note in none.notes)
-    assert any("too short to tell rows apart" in note for note in none.notes)
+    assert any("Does not fit in 1 s" in note for note in none.notes)
+    assert any("too short to tell close rows apart" in note for note in none.notes)
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["ext4", "ext4"], '"ext4"'),
+        (["xfs", "ext4:noatime,nodelalloc", "ext4:nodelalloc,noatime"], '"ext4:noatime,nodelalloc"'),
+    ],
+)
+def test_the_same_row_twice_is_an_error_that_names_the_first(words: list[str], names: str) -> None:
+    with pytest.raises(PlanBadValue, match=f"row {len(words)} .*the same as {names}"):
+        quick_plan(words)
+
+
+def test_rounds_and_loads_follow_the_times_of_the_last_run() -> None:
+    plan = quick_plan(["ext4", "xfs"])
+    slow, quick = (fitted(plan, 300, expand, Pace(rest_s, 1.0)) for rest_s in (20.0, 0.5))
+    assert slow.lasts_s <= 300
+    assert quick.lasts_s <= 300
+    assert quick.plan.repeats * quick.plan_file.load_time_s > 2 * slow.plan.repeats * slow.plan_file.load_time_s
+    assert "by the last run of this load here" in quick.notes[0]
+    assert "a guess" in fitted(plan, 300, expand).notes[0]
+
+
+def test_a_runs_own_plan_lasts_by_its_pace_as_long_as_the_run_did(tmp_path: Path) -> None:
+    state = read_state(imported("demo", tmp_path))
+    pace = pace_of(state)
+    assert pace is not None
+    took_s = sum(step.elapsed_s for cell in state.cells for step in cell.steps)
+    assert took_s < pace.lasts_s(state.request.plan) < 1.5 * took_s
+    assert pace_of(replace(state, cells=())) is None
+
+
+def test_ext4_with_too_few_inodes_for_small_files_is_told_beforehand() -> None:
+    """The commands' files count too: untar, git and git clone make four times those of the tree."""
+    plan = quick_plan(["ext4", "xfs", "ext4@-N 120000"], "small-files")
+    told = {cell.variant.label: cell.unavailable for cell in expand(plan, 600 * MIB).cells}
+    assert [label for label, why in told.items() if why] == ["ext4"]
+    assert "need 101,8" in told["ext4"]
+    assert not any(cell.unavailable for cell in expand(plan, 8 * GIB).cells)
+
+
+def test_a_program_that_a_recipe_needs_is_missed_before_anything_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("tar", "sh"):
+        (tmp_path / name).symlink_to(find_program(name))
+    monkeypatch.setenv("PATH", os.fspath(tmp_path))
+    with pytest.raises(ToolMissing, match="git"):
+        with_sources(quick_plan(["ext4"], "small-files"))
+
+
+@pytest.mark.parametrize("load", LOADS)
+def test_the_plan_is_told_in_18_lines_of_80_columns(load: str) -> None:
+    rows = ["ext4", "xfs", "ext4:data=writeback,nodelalloc", "xfs@-m reflink=0"]
+    found = fitted(quick_plan(rows, load), 300, expand)
+    notes = (*found.notes, *found.plan.notes)
+    lines = list(short_plan_lines(found.plan, (), "", power_of(found.plan, 0.1), notes=notes, width=80))
+    assert len(lines) <= 18, lines
+    assert max(map(len, lines)) <= 80
+    assert lines[-1] == "Nothing was touched."
+
+
+def test_less_than_the_size_that_was_asked_for_is_said() -> None:
+    (note,) = expand(quick_plan(["ext4"], size_bytes=16 * GIB)).notes
+    assert "16.0 GiB -> " in note
