@@ -16,7 +16,9 @@ from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.text import printable
 
 if TYPE_CHECKING:
+    from fsconsole.cli.viewer import Interrupts
     from fsconsole.model.answers import PowerAnswer
+    from fsconsole.model.run import RunRequest
     from fsconsole.plan.quick import Fitted
     from fsconsole.preflight.prepare import Prepared
 
@@ -32,9 +34,7 @@ def quick(
     threads: Annotated[str, typer.Option("--threads", metavar="N", help="Threads of each load.")] = "",
     size: Annotated[str, typer.Option("--size", metavar="SIZE", help="What the loads of a cell write.")] = "",
     time: Annotated[str, typer.Option("--for", metavar="TIME", help="Fit rounds and sizes into a time: 10m.")] = "",
-    save_as: Annotated[
-        str, typer.Option("--save", metavar="FILE", help="Write the plan to a file, before it starts.")
-    ] = "",
+    save_as: Annotated[str, typer.Option("--save", metavar="FILE", help="Write the plan to a file, then ask.")] = "",
     consent: Annotated[str, typer.Option("--consent", metavar="CODE", help="Consent code that it printed.")] = "",
     as_json: JsonLines = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
@@ -44,8 +44,8 @@ def quick(
     Shows a summary of the plan and asks before it wipes; without a terminal it needs --consent. Scratch devices need
     none. With --json the plan is the first line, as `fsconsole plan --json` prints it.
     """
-    from fsconsole.cli.viewer import Interrupts, watch
-    from fsconsole.client.engine import create_request, start_engine
+    from fsconsole.cli.viewer import Interrupts
+    from fsconsole.client.engine import create_request
     from fsconsole.client.runs import last_run_of
     from fsconsole.devices.gate import check_consent
     from fsconsole.errors.targets import ConsentMissing, ConsentStale
@@ -60,15 +60,14 @@ def quick(
     devices = device or []
     planned = quick_plan(row, load, _count(threads), parse_bytes(size) if size else 0)
     run_id = make_run_id()
+    given = {"--load": load, "--threads": threads, "--size": size, "--for": time}
+    again = command_line("quick", *row, *_options(given), devices=devices, runs=runs)
     with Interrupts() as interrupts:
         last = last_run_of(runs, planned.title)
         pace = pace_of(last) if last is not None else None
         found = fitted(planned, parse_seconds(time) if time else 0, lambda one: expand_on(one, devices, run_id), pace)
         prepared = prepare(found.plan_file, devices, executor=RealExecutor(), runs_dir=runs, run_id=run_id)
-        given = {"--load": load, "--threads": threads, "--size": size, "--for": time}
-        again = command_line("quick", *row, *_options(given), devices=devices, runs=runs)
-        if save_as:
-            _save(save_as, found)
+        _save(save_as, found)
         _show(prepared, found, again, save_as, runs, as_json=as_json)
         require_ready(prepared, "quick")
         if not consent and not as_json and prepared.consent and _agrees(prepared):
@@ -78,14 +77,23 @@ def quick(
         except (ConsentMissing, ConsentStale) as error:
             error.command = again
             raise
-        folder = interrupts.create_run(runs, create_request(run_id, prepared.plan, prepared.targets))
-        start_engine(folder)
-        interrupts.pass_on_to(folder)
-        code = watch(folder, as_json=as_json, interrupts=interrupts)
-        if code == 0 and not as_json:
-            advise = command_line("advise", folder.name, runs=runs)
-            sys.stdout.write(f"\nWhich rows may be the best, and why: `{advise}`\n")
-    raise typer.Exit(code)
+        request = create_request(run_id, prepared.plan, prepared.targets)
+        raise typer.Exit(_carried_out(request, interrupts, runs, as_json=as_json))
+
+
+def _carried_out(request: RunRequest, interrupts: Interrupts, runs: str, *, as_json: bool) -> int:
+    """Start the run, show it to its end, and return its exit code."""
+    from fsconsole.cli.viewer import watch
+    from fsconsole.client.engine import start_engine
+
+    folder = interrupts.create_run(runs, request)
+    start_engine(folder)
+    interrupts.pass_on_to(folder)
+    code = watch(folder, as_json=as_json, interrupts=interrupts)
+    if code == 0 and not as_json:
+        advise = command_line("advise", folder.name, runs=runs)
+        sys.stdout.write(f"\nWhich rows may be the best, and why: `{advise}`\n")
+    return code
 
 
 def _count(threads: str) -> int:
@@ -100,13 +108,15 @@ def _options(given: dict[str, str]) -> list[str]:
 
 
 def _save(path: str, found: Fitted) -> None:
-    """Write the plan to a file; one that holds this plan already is left, so that a call can be repeated with its code."""
+    """Write the plan to a file, if there is a path; one that holds this plan already is left, so that a call can be repeated with its code."""
     from fsconsole.client.runs import save
     from fsconsole.plan.draft import plan_to_toml
     from fsconsole.system.files import read_text_or
 
+    if not path:
+        return
     text = plan_to_toml(found.plan_file)
-    if not os.path.isfile(path) or read_text_or(path, "") != text:
+    if not os.path.isfile(path) or read_text_or(path, "") != text.strip():
         save(path, text, overwrite=False)
 
 
