@@ -56,7 +56,7 @@ def with_bars(table: TableValue, block: Block, at: int, width: int, glyphs: Glyp
     values = {row.row.id: compared_figure(row, block.metric) for row in block.rows}
     top = max((value for value in values.values() if value is not None), default=0.0)
     beside = table.widths[: at + _VERDICT_COLUMNS - 1] if block.is_compared else table.widths
-    names = max((cells_of(row.name) for row in table.rows), default=0)
+    names = max(map(cells_of, (table.name, *(row.name for row in table.rows))))
     room = min(MOST_BAR, width - sum(beside) - len(beside) - 1 - names)
     if room < LEAST_BAR or top <= 0:
         return table

@@ -249,7 +249,7 @@ _LONG_S = 10.0
 """Below that, tenths of a second tell steps apart."""
 
 
-def curves(cell: CellState, points: Sequence[Point]) -> tuple[PlotValue, PlotValue, PlotValue]:
+def curves(cell: CellState, points: Sequence[Point]) -> tuple[PlotValue, ...]:
     """Return throughput, dirty pages and CPU over a cell's life."""
     length_s = _length_s(cell, points)
     lasts = format_guess(length_s)
@@ -271,14 +271,23 @@ def curves(cell: CellState, points: Sequence[Point]) -> tuple[PlotValue, PlotVal
         _series(cell, points, "CPU busy", "cpu", "cpu_percent"),
         _series(cell, points, "waiting for I/O", "iowait", "iowait_percent"),
     )
-    return (
+    return _aligned(
         PlotValue(rates, 0.0, length_s, fastest, format_rate(fastest), lasts),
         PlotValue((dirty,), 0.0, length_s, top, format_bytes(top), lasts, marks),
         PlotValue(cpu, 0.0, length_s, 100.0, "100 %", lasts),
     )
 
 
-def on_one_scale(own: Sequence[PlotValue], other: Sequence[PlotValue]) -> tuple[list[PlotValue], list[PlotValue]]:
+def _aligned(*plots: PlotValue) -> tuple[PlotValue, ...]:
+    """Return plots whose curves begin in the same column: their longest labels are of one width."""
+    labels = (label for plot in plots for label in (plot.y_text, *(mark.name for mark in plot.marks)))
+    widest = max(map(cells_of, labels))
+    return tuple(replace(plot, gutter=widest) for plot in plots)
+
+
+def on_one_scale(
+    own: Sequence[PlotValue], other: Sequence[PlotValue]
+) -> tuple[Sequence[PlotValue], Sequence[PlotValue]]:
     """Return the curves of two cells, each pair on the larger of its two scales, so that they can be compared by eye."""
     pairs = []
     for mine, theirs in zip(own, other, strict=True):
@@ -289,7 +298,7 @@ def on_one_scale(own: Sequence[PlotValue], other: Sequence[PlotValue]) -> tuple[
                 for one in (mine, theirs)
             ]
         )
-    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    return _aligned(*(pair[0] for pair in pairs)), _aligned(*(pair[1] for pair in pairs))
 
 
 def steps_in_words(cell: CellState, width: int) -> str:

@@ -64,6 +64,8 @@ class PlotValue:
     x_text: str
     """Width in words."""
     marks: tuple[Threshold, ...] = ()
+    gutter: int = 0
+    """Least cells of its labels: plots below each other begin in one column."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from fsconsole.results.blocks import Block, BlockKind, BlockRow
 from fsconsole.results.content import scale_for
 from fsconsole.results.figures import CellFigures
 from fsconsole.show.terminal import Glyphs
-from fsconsole.text import cells_of, pad_left, pad_right, printable, shorten_middle
+from fsconsole.text import cells_of, pad_right, printable, shorten_middle
 from fsconsole.units import format_bytes, format_rate, format_seconds, significant
 
 LEAST_SAMPLES = 4
@@ -23,7 +23,7 @@ SPEEDS = tuple(digit * 10.0**power for power in range(-3, 4) for digit in (1, 2,
 """Replayed seconds per second."""
 _LASTS_S = 12.0
 """Longest replay at the speed that it begins with."""
-_NAME_CELLS, _WORDS_CELLS, _MOST_CURVE_ROWS = 24, 27, 5
+_NAME_SHARE, _WORDS_CELLS, _MOST_CURVE_ROWS = 0.3, 27, 5
 
 Spans = tuple[tuple[str, str], ...]
 
@@ -219,7 +219,7 @@ class Frame:
         lanes = self.race.lanes
         shown = _in_sight(lanes, height)
         rows = max(0, min(_MOST_CURVE_ROWS, height // max(1, len(shown)) - 1)) if self.race.top_bytes_s else 0
-        name = min(_NAME_CELLS, max((cells_of(printable(lane.name)) for lane in shown), default=0))
+        name = min(round(_NAME_SHARE * width), max((cells_of(printable(lane.name)) for lane in shown), default=0))
         room = max(8, width - name - _WORDS_CELLS - 4)
         found: list[Spans] = []
         for lane in shown:
@@ -263,13 +263,12 @@ def _words(lane: Lane, at_s: float) -> str:
     """Return where a lane is: its rate, that it drains, or when it was done, with its figure."""
     if at_s >= lane.end_s:
         return f"{format_seconds(lane.end_s)}: {lane.figure}" if lane.figure else f"done, {format_seconds(lane.end_s)}"
-    app, device = lane.rates(at_s)
     if at_s >= lane.load_s:
-        left = lane.moved_bytes * (1 - lane.shares(at_s)[1])
-        return f"drain, {format_bytes(left)} left" if left else f"drain {pad_left(format_rate(device), 9)}"
+        left_bytes = lane.moved_bytes * (1 - lane.shares(at_s)[1])
+        return f"drain, {format_bytes(left_bytes)} left" if left_bytes >= 1 else "drain"
     if not lane.moved_bytes:
         return f"{significant(100 * at_s / lane.load_s)} %"
-    return f"{format_rate(app)}{'' if lane.is_sampled else ' on average'}"
+    return f"{format_rate(lane.rates(at_s)[0])}{'' if lane.is_sampled else ' on average'}"
 
 
 def _levels(lane: Lane, frame: Frame, room: int) -> list[float | None]:
@@ -321,5 +320,6 @@ def notes_of(race: Race, glyphs: Glyphs) -> tuple[str, ...]:
         who = "all rows" if len(few) == len(race.lanes) else f"{len(few)} of {len(race.lanes)} rows"
         said.append(f"Fewer than {LEAST_SAMPLES} samples in {who}: drawn at the mean rate.")
     if race.left_out:
-        said.append(printable(f"Without a finished load: {', '.join(race.left_out)}."))
+        rows = "row has" if len(race.left_out) == 1 else "rows have"
+        said.append(f"{len(race.left_out)} {rows} no finished load.")
     return tuple(said)

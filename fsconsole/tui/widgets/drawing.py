@@ -191,7 +191,7 @@ Grid = list[list[Cell]]
 def plot_lines(value: PlotValue, width: int, height: int, glyphs: Glyphs) -> tuple[Line, ...]:
     """Return a plot in exactly width columns and height lines; what has no room is left out, words first."""
     words = [flat(text, glyphs) for text in (value.y_text, *(mark.name for mark in value.marks))]
-    gutter = max(min(max(map(len, words)), width // 4), 1)
+    gutter = max(min(max(value.gutter, *map(len, words)), width // 4), 1)
     columns, rows = width - gutter - 1, height - 2
     if rows < 1 or columns < 1:
         return (fitted(cells(words[0], "axis"), width),) * height

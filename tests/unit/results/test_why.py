@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from fsconsole.journal.past import read_state
 from fsconsole.model.verdicts import Verdict
 from fsconsole.results.blocks import Block, blocks_of
 from fsconsole.results.grid import build_grid
-from fsconsole.results.why import reached_words, why_words
+from fsconsole.results.why import Tells, counters_of, reached_words, why_words
 from fsconsole.show.results_row import baseline_of
 from tests.tui.recorded import imported
 
@@ -27,3 +28,20 @@ def test_a_decided_row_says_what_reached_the_disk_and_only_counters_beyond_both_
 
 def reached(block: Block, name: str) -> str:
     return next(reached_words(row) for row in block.rows if row.name == name)
+
+
+def test_each_counter_says_what_it_tells_and_a_decided_row_without_any_says_which_were_looked_at(
+    tmp_path: Path,
+) -> None:
+    state = read_state(imported("demo", tmp_path))
+    rows = {row.name: row for row in blocks_of(state, build_grid(state))[1].rows}
+    tells = {one.name: one for one in counters_of(rows["btrfs"], rows["ext4"])}
+    assert tells["flushes of the device"].tells is Tells.APART
+    assert tells["flushes of the device"].figures == "571 against 843"
+    assert tells["extents per file"].tells is Tells.NEAR
+    assert all((one.tells is Tells.APART) == bool(one.figures) for one in tells.values())
+    alike = replace(rows["btrfs"], row=rows["ext4"].row)
+    assert all(one.tells in (Tells.OVERLAPS, Tells.NOT_KEPT) for one in counters_of(alike, rows["ext4"]))
+    said = why_words(alike, rows["ext4"])
+    assert said.startswith("Why: not told by ")
+    assert "flushes of the device (its rounds overlap)" in said

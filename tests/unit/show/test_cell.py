@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fsconsole.catalog.loader import load_catalog
+from fsconsole.journal.past import Point
+from fsconsole.model.metrics import Metric
 from fsconsole.model.state import CellState
 from fsconsole.results.content import fact_words
+from fsconsole.show import cell as view
 from fsconsole.show.cell import environment_lines, option_lines, steps_in_words
 from tests.unit.results import build
 from tests.unit.results.test_arrays import MEMBERS, RAID5, on_array
@@ -44,3 +47,14 @@ def test_facts_of_the_machine_are_told_with_units() -> None:
     assert fact_words("read_ahead_bytes /dev/loop1", "2621440") == ("read ahead /dev/loop1", "2.5 MiB")
     assert fact_words("dirty_background_limit", "10 %") == ("dirty background limit", "10 %")
     assert fact_words("odd_bytes", "many") == ("odd", "many")
+
+
+def test_the_curves_of_a_cell_begin_in_one_column_and_those_of_two_cells_have_one_scale() -> None:
+    points = [Point(build.SECOND_NS * at, 0, 9e6 * at, 0.0, 5e8, 40.0, background_bytes=1e9) for at in range(1, 5)]
+    slow, fast = (build.done(0), build.done(0, factors={Metric.WRITE: 2.0}))
+    own, other = view.curves(slow, points), view.curves(fast, [replace(one, write_bytes_s=9e9) for one in points])
+    for plots in (own, *view.on_one_scale(own, other)):
+        assert {plot.gutter for plot in plots} == {len("background")}
+    mine, theirs = view.on_one_scale(own, other)
+    assert [one.y_max for one in mine] == [one.y_max for one in theirs]
+    assert mine[0].y_max == 9e9
