@@ -12,22 +12,27 @@ from collections.abc import Iterable
 import tomli
 
 from fsconsole.errors.targets import PlanUnwritable
-from fsconsole.model.state import RunState
+from fsconsole.model.plan import Order
+from fsconsole.model.state import RunState, RunStatus
 from fsconsole.model.verdicts import LEAST_ROUNDS, Verdict
-from fsconsole.results.blocks import Block
+from fsconsole.results.blocks import Block, BlockKind
 from fsconsole.show.progress import mean_cell_s
 from fsconsole.units import format_guess
 
 MOST_ROUNDS = 100
+_FIRST_ROUNDS = 5
+"""Of a run that had too few for verdicts."""
 _REPEATS = re.compile(r'^repeats[ \t]*=[ \t]*("[^"\n]*"|[^#\n]*?)(?=[ \t]*(#|$))', re.MULTILINE)
 _TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
 
 
 def wanted_rounds(blocks: Iterable[Block], planned: int) -> int:
     """Return the rounds with which the open rows of some blocks would be decided with 80 % chance; as planned if none are."""
+    if planned < LEAST_ROUNDS:
+        return _FIRST_ROUNDS
     found = [row.compared for block in blocks for row in block.rows if row.compared is not None]
     needed = [one.n + one.more for one in found if one.verdict is Verdict.UNDECIDED and one.more]
-    return min(MOST_ROUNDS, max((LEAST_ROUNDS, *needed) if needed else (LEAST_ROUNDS, planned)))
+    return min(MOST_ROUNDS, max(needed or (planned,)))
 
 
 def lasts_words(state: RunState, rounds: int) -> str:
@@ -38,13 +43,16 @@ def lasts_words(state: RunState, rounds: int) -> str:
 
 
 def next_words(state: RunState, block: Block) -> str:
-    """Return what to do next for a block with open rows: "Next: + runs 11 rounds anew (est. 9 min)."; else nothing."""
-    if not any(row.compared is not None and row.compared.verdict is Verdict.UNDECIDED for row in block.rows):
+    """Return what would decide a block: "Next: + runs the plan anew with 11 rounds (est. 9 min), ..."; else nothing."""
+    plan = state.request.plan
+    if block.kind is BlockKind.RAW or state.status is not RunStatus.FINISHED:
         return ""
-    if not any(row.compared is not None and row.compared.more for row in block.rows):
-        return ""
-    rounds = wanted_rounds([block], state.request.plan.repeats)
-    return f"Next: + runs the plan anew with {rounds} rounds ({lasts_words(state, rounds)}), enough to decide."
+    rounds = wanted_rounds([block], plan.repeats)
+    lead = f"Next: + runs the plan anew with {rounds} rounds ({lasts_words(state, rounds)}), enough"
+    if plan.repeats < LEAST_ROUNDS and plan.order is Order.ROUNDS and block.family:
+        return f"{lead} for verdicts."
+    is_open = any(row.compared is not None and row.compared.more for row in block.rows)
+    return f"{lead} to decide what is open." if is_open else ""
 
 
 def barred_words(state: RunState, *, is_alive: bool, is_imported: bool) -> str:

@@ -9,6 +9,7 @@ import tomli
 
 from fsconsole.errors.targets import PlanUnwritable
 from fsconsole.model.metrics import Metric
+from fsconsole.model.state import RunStatus
 from fsconsole.results.blocks import blocks_of
 from fsconsole.results.grid import build_grid
 from fsconsole.show.more_rounds import lasts_words, next_words, rounds_complaint, wanted_rounds, with_repeats
@@ -30,6 +31,13 @@ def test_the_rounds_are_those_with_which_the_open_row_would_be_decided_and_the_t
     decided = replace(blocks[0], rows=tuple(row for row in blocks[0].rows if row is not open_row))
     assert not next_words(STATE, decided)
     assert wanted_rounds([decided], 5) == 5
+
+
+def test_a_run_with_too_few_rounds_for_verdicts_is_told_how_many_would_do_and_a_living_one_nothing() -> None:
+    two = rounds({"xfs": STEP[:2], "ext4": STEP[:2]}, metric=Metric.DURABLE)
+    block = blocks_of(two, build_grid(two))[0]
+    assert "anew with 5 rounds (est. " in next_words(two, block)
+    assert not next_words(replace(two, status=RunStatus.RUNNING), block)
 
 
 @pytest.mark.parametrize(

@@ -218,7 +218,7 @@ def test_columns_are_ticked_moved_and_never_all_taken_away_and_other_blocks_keep
 
 
 def test_exports_ask_for_what_is_shown() -> None:
-    text, csv, _, json, markdown = screen.EXPORTS
+    text, csv, _, json, markdown, _ = screen.EXPORTS
     choice = changed(
         Choice(publication=find_publication("bull-2008")),
         sort_by="CPU", is_reversed=True, baseline="xfs", all_pairs=True, with_redone=True,
