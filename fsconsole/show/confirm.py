@@ -83,10 +83,10 @@ def asking_words(offer: PlanAnswer, strayed: Sequence[str] = ()) -> str:
             names = (
                 'the names of all devices above, each with what "this one" says, but of no scratch device, in order,'
             )
-        return f"To wipe{together}, type {names} and press ctrl+s."
+        return f"To wipe{together}, type {names}, then Enter twice."
     if not offer.targets:
-        return "No consent is required. Ctrl+s resumes the run, which wipes its devices again."
-    return "Only scratch devices are wiped. Ctrl+s starts."
+        return "No consent is required. Start resumes the run, which wipes its devices again."
+    return "Only scratch devices are wiped. Start begins."
 
 
 def may_begin(offer: PlanAnswer, typed: str) -> bool:

@@ -15,6 +15,7 @@ from fsconsole.devices.state import Claim, DeviceState, ListedDevice, device_sta
 from fsconsole.model import DEFAULT_SCRATCH_DIR
 from fsconsole.model.answers import ReadTestAnswer
 from fsconsole.model.device import Device, Hazard, Identity, MdArray, Signature, Verdict
+from fsconsole.show.lines import Line
 from fsconsole.show.terminal import Glyphs
 from fsconsole.text import cells_of, pad_left, pad_right, printable, shorten_middle
 from fsconsole.units import format_bytes, format_bytes_exact, format_guess, format_rate, format_seconds
@@ -441,10 +442,13 @@ def about(  # noqa: PLR0913 (each is a fact of its own)
     return f"{devices}, {ticks_told(ticked, makes_arrays=makes_arrays)}{now}"
 
 
-def offer(*, is_root: bool) -> str:
-    """Return what is offered where nothing was tried yet."""
-    said = "d: a first comparison on a scratch device of 2 GiB, touches no disk"
-    return said if is_root else f"{said} (as root: sudo fsconsole)"
+def offers(*, is_root: bool) -> tuple[Line, ...]:
+    """Return what is offered where nothing was tried yet: a demo, and a scratch device."""
+    as_root = "" if is_root else " (as root: sudo fsconsole)"
+    return (
+        Line("demo", f"Demo: a first comparison on a scratch device of 2 GiB, touches no disk{as_root}"),
+        Line("scratch", f"New scratch device: safe to wipe{as_root}"),
+    )
 
 
 def ticked_told(entry: ListedEntry) -> str:

@@ -217,7 +217,7 @@ def step_line(snapshot: RunSnapshot, now_ns: int, width: int) -> str:
     if snapshot.dead and state.status is RunStatus.INTERRUPTED:
         return "Interrupted and cleaned up: r resumes the run."
     if snapshot.dead:
-        return "Its engine died: c cleans up, r resumes the run."
+        return "Its engine died: C cleans up, r resumes the run."
     if state.current_cell is None:
         is_waiting = state.status is RunStatus.PAUSED
         return "Paused before the next cell; p continues." if is_waiting else "between cells"

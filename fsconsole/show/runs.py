@@ -109,12 +109,12 @@ def _row(run: RunEntry) -> TableRow:
 def _standing(run: RunEntry, listed: ListedRun) -> str:
     said, is_open, _ = printable(listed.standing).partition(RESUME)
     if run.is_living:
-        return f"{said}; t follows it"
+        return f"{said}; Enter follows it"
     if not is_open:
         # A dead run whose disk is read-only has no such ending: it says itself what to do.
         return said
-    first = "c cleans up, " if listed.status == "dead" else ""
-    return f"{said}; {first}u {'starts' if listed.status == 'new' else 'resumes'} it"
+    first = "C cleans up, " if listed.status == "dead" else ""
+    return f"{said}; {first}r {'starts' if listed.status == 'new' else 'resumes'} it"
 
 
 # Comparison with another run, or with a published table.

@@ -26,8 +26,9 @@ from fsconsole.errors import ConsoleFailed, FsconsoleError, NoTerminal
 from fsconsole.show.run import going, line_of
 from fsconsole.show.terminal import Colours, encoding_of, is_screen, terminal_of
 from fsconsole.text import printable
+from fsconsole.tui import keys
 from fsconsole.tui.screens.base import SCREENS, ConsoleScreen, Session, offered
-from fsconsole.tui.screens.dialogs import AttachScreen, HelpScreen
+from fsconsole.tui.screens.dialogs import AskScreen, AttachScreen, HelpScreen
 from fsconsole.tui.terminal import BriefFilter, ColourFilter, GlyphFilter, theme_of
 from fsconsole.tui.watch import in_background
 from fsconsole.tui.widgets.chrome import BlockScrollBar
@@ -43,7 +44,7 @@ def _screen(module: str, name: str) -> Screen[None]:
     return made
 
 
-class ConsoleApp(App[None]):
+class ConsoleApp(App[None], inherit_bindings=False):
     """The console; runs continue after it."""
 
     TITLE = "fsconsole"
@@ -51,15 +52,7 @@ class ConsoleApp(App[None]):
     ENABLE_COMMAND_PALETTE = True
     MODES: ClassVar = {mode: partial(_screen, mode, f"{label[2:]}Screen") for mode, label in SCREENS}
     DEFAULT_MODE = "devices"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("1", "switch_mode('devices')", "Devices", id="go.devices", tooltip="Choose the devices to test", show=False),
-        Binding("2", "switch_mode('plan')", "Plan", id="go.plan", tooltip="Choose filesystems, options and workloads", show=False),
-        Binding("3", "switch_mode('run')", "Run", id="go.run", tooltip="Watch the run", show=False),
-        Binding("4", "switch_mode('results')", "Results", id="go.results", tooltip="Show the figures of a run", show=False),
-        Binding("5", "switch_mode('runs')", "Runs", id="go.runs", tooltip="List all runs on this machine", show=False),
-        Binding("question_mark", "show_help", "Help", id="help", tooltip="Help for this screen", key_display="?"),
-        Binding("q", "quit", "Quit", id="quit", tooltip="Quit; a run continues"),
-    ]  # fmt: skip
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("app")
 
     def __init__(self, session: Session) -> None:
         colours = session.terminal.colours
@@ -102,12 +95,16 @@ class ConsoleApp(App[None]):
         return (*super().get_line_filters(), *self._last_filters)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """Give what the keys do, in words; Textual's own commands (theme, screenshot...) make no sense here."""
+        """Give what the keys do, but movements, and what has no key; Textual's own commands make no sense here."""
         for node, binding in offered(screen):
-            does = binding.tooltip or binding.description
-            words = f"{does} ({self.get_key_display(binding)}; {binding.id})"
-            run = partial(self.run_action, binding.action, default_namespace=node)
-            yield SystemCommand(binding.description, words, run)
+            if binding.id not in keys.MOVES:
+                words = f"{binding.tooltip} ({self.get_key_display(binding)})"
+                run = partial(self.run_action, binding.action, default_namespace=node)
+                yield SystemCommand(binding.description, words, run)
+        here = keys.places_of(type(screen))
+        for use in keys.COMMANDS:
+            if use.place in here and screen.check_action(use.action, ()):
+                yield SystemCommand(use.label, use.does, partial(self.run_action, use.action, default_namespace=screen))
 
     def get_key_display(self, binding: Binding) -> str:
         display = super().get_key_display(binding)
@@ -119,9 +116,22 @@ class ConsoleApp(App[None]):
             self.push_screen(CommandPalette(placeholder="Search commands", id="--command-palette"))
 
     async def action_quit(self) -> None:
-        """Quit, after cancelling a start that is under way, which might leave a run; pressed again, quit at once."""
-        if self._is_leaving or not self.session.starts:
-            self.exit()
+        """Quit, once that is meant where something would be lost; pressed again while a start is cancelled, at once."""
+        if self._is_leaving or not (lost := self.session.would_be_lost):
+            self._leave()
+        elif not isinstance(self.screen, AskScreen):
+            asked = AskScreen("Quit all the same?", " ".join(lost), yes="Quit")
+            self.push_screen(asked, lambda agreed: self._cancel_and_leave() if agreed else None)
+
+    def _leave(self) -> None:
+        shown = self.screen_stack[0]
+        farewell = shown.farewell() if isinstance(shown, ConsoleScreen) else ""
+        self.exit(message=Text(printable(farewell)) if farewell else None)
+
+    def _cancel_and_leave(self) -> None:
+        """Leave; a start that is under way might leave a run, and is cancelled before."""
+        if not self.session.starts:
+            self._leave()
             return
         self._is_leaving = True
         for cancel in tuple(self.session.starts):

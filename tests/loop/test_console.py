@@ -84,7 +84,7 @@ async def begin(app, pilot, plan: str, device: str, cells: str = "2 cells") -> R
     ticks = {device: listed_identity(find_device(device))}
     app.push_screen(ConfirmScreen(plan, ticks, digest_of(plan)), ended.append)
     await shows(pilot, "Only scratch devices are wiped", "scratch device, 64.0 MiB", cells)
-    await pilot.press("ctrl+s")
+    await pilot.press("f10")
     await until(pilot, lambda: ended, "the run's begin", limit_s=LIMIT_S)
     assert ended[0] is not None, picture(pilot)
     app.session.folder = ended[0]
@@ -188,7 +188,7 @@ def test_scratch_devices_are_shown_as_they_come_and_go_made_ticked_read_and_remo
             assert find_device(device).is_scratch
             assert "1 target ticked" in picture(pilot)
             assert app.screen.query_one("#table", List).key == device
-            await pilot.press("r")
+            await pilot.press("R")
             await shows(pilot, "read test")
             await pilot.press("x")
             await shows(pilot, f"Remove {device}?")
@@ -255,11 +255,11 @@ def test_a_disk_that_is_swapped_while_confirm_shows_it_is_left_as_it_is(
     own_loop.attach(mine)
 
     async def act(pilot: Pilot[None]) -> None:
-        await shows(pilot, "mine", "ctrl+s")
+        await shows(pilot, "mine", "then Enter twice")
         own_loop.attach(theirs)
-        await pilot.press("ctrl+s")
+        await pilot.press("f10")
         await shows(pilot, f"REFUSED: {own_loop.path} is another device", "nothing can start")
-        await pilot.press("ctrl+s", "enter", "escape")
+        await pilot.press("f10", "enter", "escape")
 
     hashes = [digest(file) for file in disks]
     assert at_confirm(tmp_path, own_loop.path, act, typed=own_loop.path.removeprefix("/dev/")) == [None]
@@ -271,7 +271,7 @@ def test_letters_written_to_a_confirmed_scratch_device_are_not_wiped_unseen(tmp_
     async def act(pilot: Pilot[None]) -> None:
         write(device, SIZE // 3, b"letters" * 1000)
         with unchanged(device):
-            await pilot.press("ctrl+s")
+            await pilot.press("f10")
             await shows(pilot, "Checked again: it has changed since you agreed")
             await pilot.press("escape")
 
@@ -284,13 +284,13 @@ def test_of_two_consoles_on_one_device_the_second_starts_nothing(tmp_path: Path,
 
     async def second(pilot: Pilot[None]) -> None:
         first.extend(await asyncio.to_thread(at_confirm, tmp_path, device, begin_there))
-        await pilot.press("ctrl+s")
+        await pilot.press("f10")
         await until(pilot, lambda: "Starting the run" not in picture(pilot))
         await until(pilot, lambda: "Reading the devices" not in picture(pilot))
         await pilot.press("escape")
 
     async def begin_there(pilot: Pilot[None]) -> None:
-        await pilot.press("ctrl+s")
+        await pilot.press("f10")
         await until(pilot, lambda: list_runs(str(tmp_path / "runs")))
         await until(pilot, lambda: not isinstance(pilot.app.screen, ConfirmScreen))
 
@@ -309,7 +309,7 @@ def no_longer_starting(pilot: Pilot[None]) -> bool:
 @pytest.mark.parametrize("after_ms", [0, 400, 1100])
 def test_escape_while_a_run_begins_leaves_none_that_goes_on_unseen(tmp_path: Path, device: str, after_ms: int) -> None:
     async def act(pilot: Pilot[None]) -> None:
-        await pilot.press("ctrl+s")
+        await pilot.press("f10")
         await asyncio.sleep(after_ms / 1000)
         await pilot.press("escape")
         await until(pilot, lambda: no_longer_starting(pilot))

@@ -278,8 +278,8 @@ DEVICE_ACTS = {
 
 
 RUN_ACTS = {
-    "u": "Resuming a run",
-    "c": "Cleaning up",
+    "r": "Resuming a run",
+    "C": "Cleaning up",
     "m": "Renaming a run",
     "x": "Deleting a run",
 }
@@ -299,21 +299,21 @@ def test_without_root_what_only_looks_works_and_what_needs_root_says_so(
     wait_until(lambda: any(words in " ".join(console.lines()) for words in told), "Space says why not", LIMIT_S)
     console.press("2")
     console.wait_for("2 variants, 10 cells")
-    console.press("c")
+    console.press("l")
     console.wait_for("$ mkfs.")
     # A key right after escape would be taken for one with alt.
     console.press("Escape")
-    console.wait_for("New plan", "g Go")
+    console.wait_for("New plan", "f10 Start..")
     console.press("5")
-    console.wait_for("2 runs", "stopped after 5 of 6 cells", "u resumes it")
+    console.wait_for("2 runs", "stopped after 5 of 6 cells", "r resumes it")
     for key, what in RUN_ACTS.items():
         console.press(key)
         console.wait_for(f"{what} needs root", "sudo fsconsole")
     console.press("Down", "Enter")
     console.wait_for("No verdicts: ", "finished")
     console.press("Enter")
-    console.wait_for("v Curves", "CPU busy")
-    console.press("m")
+    console.wait_for("Curves  Figures", "CPU busy")
+    console.press("l")
     console.wait_for("mkfs")
     console.press("Escape")
     console.wait_for("No verdicts: ")

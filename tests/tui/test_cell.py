@@ -25,22 +25,22 @@ from tests.tui.waiting import shows, until
 async def in_a_cell(folder: RunFolder, runs_dir: Path | str = "/nonexistent") -> AsyncIterator[Pilot[None]]:
     """Open the first cell of the grid."""
     async with drive(console(folder=folder, runs_dir=runs_dir), "4") as pilot:
-        await shows(pilot, "n Next block")
+        await shows(pilot, "] Next block")
         await pilot.press("enter")
-        await shows(pilot, "v Curves", "Cell ")
+        await shows(pilot, "Curves  Figures", "Cell ")
         yield pilot
 
 
 SECTIONS = {
-    "v": "CPU busy",
-    "f": "gate: ",
-    "x": "xtents",
-    "l": "No layout map",
-    "m": "command",
-    "o": "ilesystem",
-    "n": "Kernel",
-    "w": "->",
+    "t": "CPU busy",
+    "]": "gate: ",
+    "[": "CPU busy",
+    "l": "command",
+    "] ": "ilesystem",
+    "]  ": "Kernel",
+    "]   ": "->",
 }
+"""Keys in turn, with what is shown then."""
 
 
 @pytest.mark.parametrize("name", ["raw", "failed", "killed", "bull"])
@@ -49,18 +49,18 @@ async def test_every_section_of_a_cell_opens(name: str, tmp_path: Path) -> None:
         for width, height in SIZES:
             await pilot.resize_terminal(width, height)
             for key, text in SECTIONS.items():
-                await pilot.press(key)
+                await pilot.press(key.strip())
                 shown = await shows(pilot, text)
                 assert all(len(line) <= width for line in shown.splitlines())
         if name == "bull":
-            await pilot.press("m")
+            pilot.app.screen.action_section("commands")
             await shows(pilot, "blkdiscard -f")
             await pilot.press("enter")
             await shows(pilot, "exit 0, ", "Operation forced")
             await pilot.press("escape")
-            await shows(pilot, "m Commands")
+            await shows(pilot, "Commands  Options")
             await pilot.press("escape")
-            await shows(pilot, "durable", "n Next block")
+            await shows(pilot, "durable", "] Next block")
 
 
 def with_layouts(folder: RunFolder) -> RunFolder:
@@ -87,7 +87,7 @@ def with_layouts(folder: RunFolder) -> RunFolder:
 
 async def test_a_cells_layout_is_drawn_and_another_ones_beside_it(tmp_path: Path) -> None:
     async with in_a_cell(with_layouts(recorded("grid", tmp_path))) as pilot:
-        await pilot.press("l")
+        pilot.app.screen.action_section("layout")
         await shows(pilot, "2 files, 2 extents, 1.00 per file", "0B: 4.0M", "A to B")
         alone = picture(pilot)
         await pilot.press("equals_sign")
@@ -111,11 +111,11 @@ async def test_two_cells_stand_side_by_side_on_one_scale_with_their_extents_over
         assert len(scales) == 1, shown
         assert scales[0][0].split()[-1] == scales[0][1].split()[-1], scales
         assert shown.count("CPU busy") == 2
-        await pilot.press("f")
+        pilot.app.screen.action_section("figures")
         await shows(pilot, "mount: mount", "-60 %")
-        await pilot.press("x")
+        pilot.app.screen.action_section("extents")
         await shows(pilot, "median extent size over the offset in the file", "4.0M")
-        await pilot.press("equals_sign", "v")
+        await pilot.press("equals_sign", "t")
         await until(pilot, lambda: "right: cell" not in picture(pilot), "one cell alone")
 
 
@@ -124,7 +124,7 @@ async def test_hostile_output_is_shown_as_it_is_and_does_nothing(tmp_path: Path)
     for path in Path(folder.raw).glob("*"):
         path.write_bytes(b"[/x] \x1b[31mred\x07 \xff " + b"y" * 300 + b"\r\n" * 3)
     async with in_a_cell(folder) as pilot:
-        await pilot.press("m")
+        pilot.app.screen.action_section("commands")
         await shows(pilot, "fallocate")
         await pilot.press("enter")
         shown = await shows(pilot, "[/x] \\x1b[31mred\\x07")
@@ -134,13 +134,13 @@ async def test_hostile_output_is_shown_as_it_is_and_does_nothing(tmp_path: Path)
 
 async def test_a_cell_that_never_ran_says_why(tmp_path: Path) -> None:
     async with drive(console(folder=recorded("bull", tmp_path)), "4") as pilot:
-        await shows(pilot, "n Next block")
+        await shows(pilot, "] Next block")
         await pilot.press("end", "enter")
         await shows(pilot, "unavailable", "No samples")
-        await pilot.press("f")
+        pilot.app.screen.action_turn(1)
         await shows(pilot, "No step has started")
-        await pilot.press("m", "enter", "x", "o", "n", "w")
-        assert "w Warnings" in picture(pilot)
+        await pilot.press("l", "enter", "]", "]", "]")
+        assert "Warnings" in picture(pilot)
 
 
 async def test_left_and_right_go_through_a_rows_cells_and_a_journal_that_goes_meanwhile_is_told(

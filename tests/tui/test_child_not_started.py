@@ -41,14 +41,14 @@ async def press(pilot: Pilot[None], first: str, *further: str) -> None:
         await pilot.press(*further)
 
 
-READY = {"3": "r Resume", "4": "n Next block", "5": "u resumes it"}
+READY = {"3": "r Resume", "4": "] Next block", "5": "r resumes it"}
 ACTS = (
-    ("5", ("c",), "cleanup"),
+    ("5", ("C",), "cleanup"),
     ("5", ("m", "end", "!", "enter"), "runs"),
     ("5", ("x", "y"), "runs"),
-    ("5", ("u", "y"), "resume"),
+    ("5", ("r", "y"), "resume"),
     ("4", ("e", "tab", "enter"), "results"),
-    ("3", ("c",), "cleanup"),
+    ("3", ("C",), "cleanup"),
     ("3", ("r", "y"), "resume"),
 )
 
@@ -81,7 +81,7 @@ async def test_what_would_be_lost_can_not_be_asked_and_nothing_begins(tmp_path: 
         ):
             app.push_screen(screen)
             await shows(pilot, NOT_STARTED)
-            await pilot.press("ctrl+s", "escape")
+            await pilot.press("f10", "escape")
             await until(pilot, lambda: app.screen is not screen, f"{screen} is left")  # noqa: B023
 
 
@@ -93,7 +93,7 @@ async def test_an_export_from_a_directory_that_is_gone_goes_to_the_root(
     monkeypatch.chdir(gone)
     app = console(runs_dir=tmp_path, folder=folder)
     async with drive(app, "4") as pilot:
-        await shows(pilot, "durable", "n Next block")
+        await shows(pilot, "durable", "] Next block")
         gone.rmdir()
         await pilot.press("e")
         await shows(pilot, "Export run grid", "/grid.txt")

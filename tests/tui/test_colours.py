@@ -82,7 +82,7 @@ async def test_what_the_keys_go_to_differs_from_what_they_do_not(kind: Colours, 
 UTF8 = {"LANG": "C.UTF-8"}
 SAFE_CHARACTERS = set("█░▒▓■▲▼─│┌┐└┘├┤┬┴┼═║╔╗╚╝")
 FIRST = b"1 Devices"
-LIST = b"Choose the devices to test"
+LIST = b"choose the devices to test"
 """In the list that ctrl+p shows: with it there are borders, a cursor and a scroll bar."""
 
 

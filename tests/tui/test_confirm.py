@@ -65,7 +65,7 @@ class Shown:
         """Begin with the scratch device."""
         self.confirm(SCRATCH)
         await self.sees(BEGIN)
-        await self.keys("ctrl+s")
+        await self.keys("f10")
         await self.sees("Escape cancels")
 
     async def keys(self, *keys: str) -> None:
@@ -110,12 +110,12 @@ async def test_what_would_be_lost_is_shown_before_anything_else_and_escape_leave
         assert shown.begun == []
 
 
-async def test_enter_alone_never_wipes_a_scratch_device_and_the_button_does_once_it_was_moved_to() -> None:
-    async with confirming({"plan": said(SCRATCH), "run": BEGUN}, SCRATCH) as shown:
+async def test_where_only_scratch_devices_are_wiped_enter_starts_and_a_second_one_does_not_go_back() -> None:
+    async with confirming(starting("release", last=run_ended(0, BEGUN)), SCRATCH) as shown:
         await shown.sees(BEGIN)
         await shown.keys("enter", "enter", "space", "enter")
-        assert shown.begun == []
-        await shown.keys("tab", "tab", "enter")
+        await shown.sees("Escape cancels")
+        shown.children.release.set()
         await shown.its_end(FOLDER)
         seen = ("--seen", "PLAN0.SEEN0")
         words = ("run", "plan.toml", "--device", "/dev/loop0", *seen, "--detach", "--json", "--runs", "/runs")
@@ -125,13 +125,13 @@ async def test_enter_alone_never_wipes_a_scratch_device_and_the_button_does_once
 async def test_a_disk_is_wiped_only_when_its_name_was_typed() -> None:
     async with confirming({"plan": said(DISK, consent="CODE"), "run": BEGUN}, DISK) as shown:
         await shown.sees("type sdb")
-        await shown.keys("ctrl+s", "enter", *"sda", "ctrl+s", "enter")
-        await shown.sees("That is not the name. To wipe, type sdb and press ctrl+s.")
+        await shown.keys("f10", "enter", *"sda", "f10", "enter")
+        await shown.sees("That is not the name. To wipe, type sdb, then Enter twice.")
         assert shown.begun == []
-        await shown.keys("backspace", "b", "enter", "enter")
-        await shown.sees("Enter alone wipes nothing")
+        await shown.keys("backspace", "b", "enter")
+        await shown.sees("Enter on Wipe and run starts.")
         assert shown.begun == []
-        await shown.keys("ctrl+s")
+        await shown.keys("enter")
         await shown.its_end(FOLDER)
         (words,) = shown.begun
         assert words[words.index("--consent") + 1] == "CODE"
@@ -141,11 +141,11 @@ async def test_beside_a_disk_that_looks_the_same_what_tells_them_apart_is_typed_
     twin = target("/dev/sdb", lookalike="/dev/sdc", mark="0Z1X")
     async with confirming({"plan": said(twin, consent="CODE"), "run": BEGUN}, twin) as shown:
         same = "/dev/sdc has the same model and size: compare serial number and place (this one: 0Z1X)"
-        await shown.sees(same, "2.0 GiB, ST2000DM, serial Z1X, place unknown", "type sdb 0Z1X and press")
-        await shown.keys(*"sdb", "ctrl+s", "enter")
+        await shown.sees(same, "2.0 GiB, ST2000DM, serial Z1X, place unknown", "type sdb 0Z1X, then")
+        await shown.keys(*"sdb", "f10", "enter")
         await shown.sees("That is not the name.")
         assert shown.begun == []
-        await shown.keys(*" 0Z1X", "ctrl+s")
+        await shown.keys(*" 0Z1X", "f10")
         await shown.its_end(FOLDER)
         assert len(shown.begun) == 1
 
@@ -194,9 +194,9 @@ async def test_what_is_not_as_it_was_ticked_and_written_or_not_to_be_known_begin
             shown.confirm(ticked, source=source)
             await shown.sees(*words)
             assert "another device" not in words[0] or shown.pilot.app.session.targets == ()
-            await shown.keys(*"sdb", "ctrl+s", "f5")
+            await shown.keys(*"sdb", "f10", "f5")
             await shown.sees(*words)
-            await shown.keys("ctrl+s", "tab", "enter")
+            await shown.keys("f10", "tab", "enter")
             if not shown.ended:
                 await shown.keys("escape")
             await shown.its_end(None)
@@ -215,16 +215,16 @@ async def test_a_device_that_changed_meanwhile_is_read_again_and_what_changed_is
         await shown.sees("type sdb" if is_disk else BEGIN)
         now = target(path, loss="xfs 'other'", scratch=not is_disk)
         shown.children.answers = {**shown.children.answers, "plan": said(now, consent="NEW" * is_disk)}
-        await shown.keys(*typed, "ctrl+s")
+        await shown.keys(*typed, "f10")
         before = "ext4" if is_disk else "nothing"
         await shown.sees("has changed since you agreed", f"{path} holds xfs 'other'; before it was {before}")
         assert (len(shown.begun), shown.ended) == (1, [])
         if is_disk:
             await shown.sees("type sdb")
-            await shown.keys("ctrl+s", "enter")
+            await shown.keys("f10", "enter")
             assert len(shown.begun) == 1
         shown.children.answers = {**shown.children.answers, "run": BEGUN}
-        await shown.keys(*typed, "ctrl+s")
+        await shown.keys(*typed, "f10")
         await shown.its_end(FOLDER)
         consents = [words[words.index("--consent") + 1] for words in shown.begun if "--consent" in words]
         assert consents == (["OLD", "NEW"] if is_disk else [])
@@ -234,10 +234,10 @@ async def test_a_run_that_does_not_start_is_told_and_can_be_tried_again() -> Non
     failed = run_ended(48, err="fsconsole: The engine did not start.\nhint: Ask doctor.\n")
     async with confirming({"plan": said(SCRATCH), "run": failed}, SCRATCH) as shown:
         await shown.sees(BEGIN)
-        await shown.keys("ctrl+s")
+        await shown.keys("f10")
         await shown.sees("The engine did not start.", "Ask doctor.")
         shown.children.answers = {**shown.children.answers, "run": BEGUN}
-        await shown.keys("ctrl+s")
+        await shown.keys("f10")
         await shown.its_end(FOLDER)
         assert len(shown.begun) == 2
 
@@ -250,7 +250,7 @@ async def test_a_resume_that_must_be_agreed_to_shows_what_is_on_its_devices(tmp_
     async with confirming(answers) as shown:
         shown.open(ResumeScreen(recorded("killed", tmp_path)))
         await shown.sees("type sdb")
-        await shown.keys(*"sdb", "ctrl+s")
+        await shown.keys(*"sdb", "f10")
         await shown.its_end(RunFolder("/runs/killed"))
 
 
@@ -260,13 +260,13 @@ async def test_the_file_below_a_loop_device_is_shown_to_its_end() -> None:
     async with confirming({"plan": said(loop)}, loop) as shown:
         for size in SIZES:
             await shown.pilot.resize_terminal(*size)
-            await shown.sees("loop over /srv/images", "the-end.img", "Ctrl+s starts.")
+            await shown.sees("loop over /srv/images", "the-end.img", "Start begins.")
 
 
 async def test_a_key_that_is_held_begins_one_run_whose_start_nothing_ends() -> None:
     async with confirming(starting("release", last=run_ended(0, BEGUN)), SCRATCH) as shown:
-        await shown.sees("Ctrl+s starts")
-        await shown.keys("ctrl+s", "ctrl+s", "f5", "ctrl+s")
+        await shown.sees("Start begins")
+        await shown.keys("f10", "f10", "f5", "f10")
         shown.children.release.set()
         await shown.its_end(FOLDER)
         assert len(shown.begun) == 1
@@ -324,7 +324,7 @@ async def test_a_run_that_can_not_be_stopped_is_said_to_go_on_before_it_is_shown
         await shown.start()
         await shown.keys("escape")
         await shown.sees(f"Run {NAME} GOES ON, it could not be stopped.", "Escape shows it.")
-        await shown.keys("ctrl+s", "f5")
+        await shown.keys("f10", "f5")
         assert (len(shown.begun), shown.ended) == (1, [])
         await shown.keys("escape")
         await shown.its_end(FOLDER)
@@ -378,7 +378,9 @@ async def test_leaving_waits_for_the_start_and_stops_what_it_began(
     async with confirming(starting("end", "release", last=run_ended(-15, BEGUN))) as shown:
         app = shown.pilot.app
         await shown.start()
-        await shown.keys("ctrl+q")
+        await shown.keys("ctrl+c")
+        await shown.sees("Quit all the same?", "A run is being started")
+        await shown.keys("y")
         await shown.sees("Cancelling the start")
         assert not app._exit
         shown.children.release.set()
@@ -391,7 +393,9 @@ async def test_leaving_waits_for_the_start_and_stops_what_it_began(
 async def test_leaving_asked_for_again_waits_no_longer() -> None:
     async with confirming(starting("end", "release", last=run_ended(-15, BEGUN))) as shown:
         await shown.start()
-        await shown.keys("ctrl+q")
+        await shown.keys("ctrl+c")
+        await shown.sees("Quit all the same?", "A run is being started")
+        await shown.keys("y")
         await shown.sees("Cancelling the start")
-        await shown.keys("ctrl+q")
+        await shown.keys("ctrl+c")
         await until(shown.pilot, lambda: shown.pilot.app._exit, "its end")

@@ -48,7 +48,7 @@ async def test_in_ascii_the_tree_has_branches_and_tab_goes_to_the_pane_whose_tex
         await pilot.press("home")
         await shows(pilot, "/dev/sdg ST3000NM0033-9ZM178")
         await pilot.press("tab", "question_mark")
-        await shows(pilot, "Tick: Make the device a target", "Remove: Remove a scratch device")
+        await shows(pilot, "Tick: make the device a target", "Remove..: remove a scratch device; asks")
 
 
 async def test_a_hostile_label_is_shown_as_text_in_list_pane_and_line() -> None:
@@ -72,7 +72,7 @@ async def test_a_list_that_can_not_be_had_is_a_sentence_and_leaves_the_old_one_w
             children.answers = {"devices": answer}
             await pilot.press("f5")
             await shows(pilot, *words)
-        await pilot.press("space", "down", "r", "x", "end")
+        await pilot.press("space", "down", "R", "x", "end")
         await shows(pilot, "0 devices")
 
 
@@ -83,9 +83,8 @@ async def test_without_root_the_list_is_shown_and_what_needs_root_says_so() -> N
         await shows(pilot, "Only root can check whether /dev/sdg is free", "sudo fsconsole")
         acts = {
             "n": "Making a scratch device",
-            "r": "Reading a disk",
+            "R": "Reading a disk",
             "x": "Removing a scratch device",
-            "d": "Starting the demo",
         }
         for key, act in acts.items():
             await pilot.press(key)

@@ -53,17 +53,17 @@ async def test_a_read_test_is_ended_by_escape_and_its_figure_is_told_and_kept_in
         await shows(pilot, "1 target ticked")
         assert (targets(pilot), pilot.app.current_mode) == ([SCRATCH.path], "devices")
         await go_to(pilot, FREE.path)
-        await pilot.press("r")
+        await pilot.press("R")
         await shows(pilot, "Reading from /dev/sdg for 3 s; escape stops it")
         await until(pilot, lambda: children.running == 1)
-        await pilot.press("r")
+        await pilot.press("R")
         await shows(pilot, "is still running: escape stops it")
         await pilot.press("escape")
         await shows(pilot, "Stopped: Reading from /dev/sdg")
         await until(pilot, lambda: children.ended)
         assert children.running == 0
         children.release.set()
-        await pilot.press("r")
+        await pilot.press("R")
         await shows(pilot, "read test 1000 MB/s through the page cache")
         await go_to(pilot, SCRATCH.path)
         await shows(pilot, "/dev/loop0")
@@ -157,24 +157,25 @@ async def test_a_scratch_device_is_removed_after_asking_and_nothing_else_is() ->
         assert children.acted == [("scratch", "remove", "0a1b2c3d", "--runs", runs)]
 
 
-async def test_the_first_start_offers_the_demo_which_escape_ends_and_d_opens_its_run(tmp_path: Path) -> None:
+async def test_the_first_start_offers_the_demo_which_escape_ends_and_enter_opens_its_run(tmp_path: Path) -> None:
     folder = tmp_path / "20261121-100000-demo"
     begun = json.dumps({"run": folder.name, "folder": str(folder)})
     children = Held({"devices": listed(FREE), "demo": begun}, held=("demo",))
     async with at_devices(children, runs_dir=tmp_path) as pilot:
-        await shows(pilot, "d: a first comparison on a scratch device of 2 GiB, touches no disk")
-        await pilot.press("d")
+        await shows(pilot, "Demo: a first comparison on a scratch device of 2 GiB, touches no disk")
+        pilot.app.screen.query_one("#offer").focus()
+        await pilot.press("enter")
         await shows(pilot, "starting the demo; escape stops it")
         await pilot.press("escape")
         await shows(pilot, "Stopped: no run was started, and the scratch device is removed.")
         children.release.set()
-        await pilot.press("d")
+        await pilot.press("enter")
         await until(pilot, lambda: pilot.app.current_mode == "run", "the Run screen")
         assert pilot.app.session.folder.path == str(folder)
         assert children.acted[-1][:5] == ("demo", "--size", "2GiB", "--dir", "/var/lib/fsconsole/scratch")
 
 
-async def test_with_a_scratch_device_there_is_no_offer_and_d_asks_and_says_what_it_makes_where(
+async def test_with_a_scratch_device_there_is_no_offer_and_the_command_asks_and_says_what_it_makes_where(
     tmp_path: Path,
 ) -> None:
     begun = json.dumps({"run": "20261121-100000-demo", "folder": "/x"})
@@ -183,13 +184,13 @@ async def test_with_a_scratch_device_there_is_no_offer_and_d_asks_and_says_what_
         await shows(pilot, "1 device,")
         assert "a first comparison" not in flat(pilot)
         for refusing in ("n", "escape", "enter"):
-            await pilot.press("d")
+            pilot.app.screen.action_demo()
             await shows(pilot, "Start the demo?", "a scratch device of 2 GiB in /var/lib/fsconsole/scratch,")
             await shows(pilot, "one to two minutes", "No disk is wiped.")
             await pilot.press(refusing)
             await shows(pilot, "1 device,")
         assert children.acted == []
-        await pilot.press("d")
+        pilot.app.screen.action_demo()
         await shows(pilot, "Start the demo?")
         await pilot.press("y")
         await until(pilot, lambda: pilot.app.current_mode == "run", "the Run screen")

@@ -144,17 +144,17 @@ async def test_runs_results_and_a_cell_look_as_kept(
     async with drive(console(runs_dir="runs"), "5", size=size) as pilot:
         await shows(pilot, "5 runs", "finished: 1 of 2 cells failed", "engine died in workload of cell 6")
         await pilot.press("down", "down")
-        await shows(pilot, "c cleans up, u resumes it")
+        await shows(pilot, "C cleans up, r resumes it")
         assert_looks_as_kept(pilot, f"runs-{size[0]}x{size[1]}")
     folder = recorded("killed", Path("one"))
     async with drive(console(runs_dir="one", folder=folder), "4", size=size) as pilot:
         await shows(pilot, "No verdicts: ", "6 cells: 5 done, 1 interrupted")
         assert_looks_as_kept(pilot, f"results-{size[0]}x{size[1]}")
         await pilot.press("enter")
-        await shows(pilot, "v Curves", "waiting for I/O", "in this row")
+        await shows(pilot, "Curves  Figures", "waiting for I/O", "in this row")
         assert_looks_as_kept(pilot, f"cell-{size[0]}x{size[1]}")
     async with drive(console(folder=imported("mail", Path("rounds"))), "4", size=size) as pilot:
         await shows(pilot, "undecided", "slower")
-        await pilot.press("down", "n")
+        await pilot.press("down", "]")
         await shows(pilot, "against ext4 data=ordered")
         assert_looks_as_kept(pilot, f"results-verdicts-{size[0]}x{size[1]}")

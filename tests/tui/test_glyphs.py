@@ -43,9 +43,19 @@ from tests.tui.recorded import recorded
 
 BASES = {"ConsoleScreen", "Dialog"}
 """Screens that are never shown themselves."""
-LEFT_OUT = ("quit", "go.", "run.detach", "list.", "table.")
+LEFT_OUT = (
+    "app switch",
+    "app quit",
+    "app command",
+    "dialog app.quit",
+    "attach app.",
+    "attach elsewhere",
+    "run detach",
+    "list ",
+    "table ",
+)
 """What would end the walk or begin another one, and moves that lead nowhere."""
-TAKEN = ("list.open",)
+TAKEN = ("list open",)
 
 
 def form(section: str) -> Screen[Any]:

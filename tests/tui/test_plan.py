@@ -111,7 +111,7 @@ async def test_p_tries_the_options_of_what_is_ticked_and_what_was_refused_is_sho
     children = Scripted({"catalog": catalog_answer(), "catalog ext4 xfs --probe": refused})
     async with at_plan(children=children) as hand:
         assert not any("--probe" in words for words in children.asked)
-        await hand.keys("p")
+        await hand.keys("T")
         await hand.sees("Tried on this machine: ext4, xfs.")
         await hand.go_to("options 0")
         await hand.look_at("mount data")

@@ -74,14 +74,14 @@ async def test_knobs_are_judged_as_they_are_typed_and_a_second_list_of_arrays_is
         await hand.keys("enter")
         await hand.until(lambda: hand.pilot.app.screen is hand.screen)
         assert arrays_of(hand)[0].stripe_cache_sizes == (1024, 32768)
-        await hand.keys("d")
+        await hand.keys("D")
         await hand.sees("A second list of arrays")
         await hand.look_at("raid6 1")
         await hand.keys("space")
         assert [axis.levels for axis in arrays_of(hand)] == [("raid5",), ("raid5", "raid6")]
         await hand.keys("x")
         assert [axis.levels for axis in arrays_of(hand)] == [("raid5",)]
-        await hand.keys("end", "x", "d")
+        await hand.keys("end", "x", "D")
         assert [axis.levels for axis in arrays_of(hand)] == [("raid5",)]
 
 
@@ -222,7 +222,7 @@ async def test_run_and_results_name_the_array_of_every_cell_and_say_assume_clean
         await shows(pilot, "level", "raid10", "xfs, raid5, assume-clean")
         await pilot.press("enter")
         await shows(pilot, "Cell 3 of 6")
-        await pilot.press("o")
+        pilot.app.screen.action_section("options")
         await shows(pilot, "raid5 512KiB, 4 members, assume-clean", f"of {', '.join(MEMBERS)}")
 
 

@@ -42,7 +42,7 @@ async def test_a_bad_file_is_told_in_the_reader_s_words_and_the_draft_stays(tmp_
 async def test_a_plan_is_saved_and_asks_before_it_replaces_what_it_did_not_show(tmp_path: Path) -> None:
     async with at_plan() as hand:
         path = tmp_path / "mine.toml"
-        await hand.keys("s")
+        await hand.keys("w")
         await hand.sees("Save the plan as")
         await hand.type(str(path))
         await hand.keys("enter")
@@ -54,13 +54,13 @@ async def test_a_plan_is_saved_and_asks_before_it_replaces_what_it_did_not_show(
         path.write_text(edited)
         await hand.go_to("filesystems")
         await hand.look_at("btrfs")
-        await hand.keys("space", "s")
+        await hand.keys("space", "w")
         await hand.sees("Save the plan as")
         await hand.keys("enter")
         await hand.sees("It was edited since it was opened here.")
         await hand.keys("enter")
         assert path.read_text() == edited
-        await hand.keys("s", "enter")
+        await hand.keys("w", "enter")
         await hand.sees("It was edited since")
         await hand.keys("y")
         await hand.until(lambda: "btrfs" in path.read_text())
@@ -76,6 +76,8 @@ async def test_a_plan_that_was_changed_is_not_left_without_a_question() -> None:
         await hand.keys("n")
         assert hand.screen.is_changed
         await hand.keys("n")
+        await hand.sees("Custom variant")
+        await hand.keys("end", "enter")
         await hand.sees("Leave this plan?")
         await hand.keys("y")
         await hand.until(lambda: not hand.screen.is_changed)
@@ -94,7 +96,7 @@ async def test_hostile_text_of_a_plan_is_shown_as_it_stands_and_too_many_cells_a
         await hand.sees("[/t]\\x1b", "[x] [/x] \\x1b[31m")
         await hand.go_to("workloads")
         await hand.sees("1. [/w]")
-        await hand.keys("c", "escape", "enter")
+        await hand.keys("l", "escape", "enter")
         await hand.sees("Workload 1")
         assert plain("[/x]").plain == "[/x]"
         await hand.keys("escape")
@@ -108,7 +110,7 @@ async def open_file(hand: Hand, path: Path) -> None:
 
 
 async def save_as(hand: Hand, path: Path) -> None:
-    await hand.keys("s")
+    await hand.keys("w")
     await hand.sees("Save the plan as")
     await hand.type(str(path))
     await hand.keys("enter")

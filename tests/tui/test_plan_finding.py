@@ -58,7 +58,7 @@ async def test_options_are_found_as_words_are_typed_and_what_was_found_stays_unt
 async def test_an_option_is_found_by_its_old_name_its_group_its_help_and_the_tool_s_words() -> None:
     async with at_plan() as hand:
         found = {binding.id: binding for _, binding in offered(hand.screen)}
-        assert "old names" in found["plan.find"].tooltip
+        assert "old names" in found["plan find"].tooltip
         await hand.go_to("options 0")
         every = shown(hand)
         for words, key in (
@@ -128,7 +128,7 @@ async def test_no_line_that_matches_is_none_that_is_doubled_removed_or_moved() -
             await hand.go_to(section)
             await find(hand, "zzz")
             assert keys(hand) == []
-            await hand.keys("x", "d", "plus", "minus")
+            await hand.keys("x", "D", ">", "<")
             assert hand.screen.draft == before, section
 
 
@@ -137,16 +137,16 @@ async def test_a_workload_is_moved_in_a_narrowed_list_and_the_highlight_stays_on
         await opened(hand, LOADS + '[[filesystem]]\ntype = "ext4"\n')
         await hand.go_to("workloads")
         await find(hand, "cc")
-        await hand.keys("minus")
+        await hand.keys("<")
         assert names(hand) == ["aa", "cc", "bb"]
         assert looked_at(hand) == "2. cc"
-        await hand.keys("minus", "plus", "plus", "plus")
+        await hand.keys("<", ">", ">", ">")
         assert names(hand) == ["aa", "bb", "cc"]
         assert looked_at(hand) == "3. cc"
         read = '[[workload]]\nname = "again"\nkind = "read"\n'
         await opened(hand, LOAD + read + '[[filesystem]]\ntype = "ext4"\n')
         await hand.go_to("workloads")
-        await hand.keys("end", "minus")
+        await hand.keys("end", "<")
         await hand.sees("no create comes before it")
         assert looked_at(hand) == "2. again"
 

@@ -127,7 +127,7 @@ async def test_workloads_are_added_doubled_moved_and_removed_as_the_plan_reader_
             return [load.kind.value for load in hand.screen.draft.plan.workloads]
 
         await hand.go_to("workloads")
-        await hand.keys("a")
+        await hand.keys("n", "enter")
         await hand.sees("Add a workload", "read whole files, from a cold cache")
         await hand.keys("down", "down", "enter")
         await hand.sees("Workload 2: read")
@@ -138,8 +138,8 @@ async def test_workloads_are_added_doubled_moved_and_removed_as_the_plan_reader_
         await hand.sees("no create comes before it")
         for pressed, wanted in (
             ((), ["create", "read"]),
-            (("d",), ["create", "create", "read"]),
-            (("end", "minus"), ["create", "read", "create"]),
+            (("D",), ["create", "create", "read"]),
+            (("end", "<"), ["create", "read", "create"]),
             (("x",), ["create", "create"]),
         ):
             await hand.keys(*pressed)
@@ -200,7 +200,7 @@ async def test_a_variant_is_typed_checked_as_it_is_typed_and_compared(size: tupl
     async with at_plan(size=size) as hand:
         await hand.go_to("words")
         await hand.sees("(add one)")
-        await hand.keys("a")
+        await hand.keys("n", "enter")
         for texts, words in (
             # A second device or a contradiction is refused in the plan reader's words.
             ({"mkfs": "/dev/sdb"}, "'/dev/sdb': a word on its own could be a second device or a path"),
@@ -244,6 +244,6 @@ async def test_variants_of_a_file_are_shown_unticked_changed_doubled_removed_and
         await fill(hand, mount="noatime,nodelalloc")
         await hand.keys("f10")
         await hand.sees("mount noatime,nodelalloc")
-        await hand.keys("down", "d", "x", "space", "s", "enter")
+        await hand.keys("down", "D", "x", "space", "w", "enter")
         await hand.until(lambda: not hand.screen.is_changed)
         assert read_plan(path).variants == (replace(before, mount="noatime,nodelalloc"),)

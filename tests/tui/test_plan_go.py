@@ -39,9 +39,9 @@ async def test_the_ticked_device_is_reckoned_with_and_no_cell_at_all_is_told_and
             await hand.keys("space")
         await hand.settled()
         await hand.sees("0 variants, 0 cells", "No variant is ticked", "To start: tick a filesystem")
-        await hand.keys("g")
+        await hand.keys("f10")
         await hand.sees("No cell of this plan can run: no variant is ticked.")
-        await hand.keys("c")
+        await hand.keys("l")
         await hand.sees("There is no cell: no variant is ticked.")
         await hand.keys("escape")
         await hand.sees("No variant is ticked", "0 cells")
@@ -52,7 +52,7 @@ async def test_a_device_that_was_pulled_is_told_and_a_cell_s_commands_are_those_
     children = Scripted({"catalog": catalog_answer(), "plan ": commands_answer(0, step)})
     async with at_plan(children=children, targets=("/dev/sdz",)) as hand:
         await hand.sees("/dev/sdz: not there any more")
-        await hand.keys("c")
+        await hand.keys("l")
         await hand.sees("Pilot on ext4", "1. ", "6. ")
         await hand.keys("down")
         await hand.sees("$ mkfs.xfs -f /dev/loop7")
@@ -63,7 +63,7 @@ async def test_a_device_that_was_pulled_is_told_and_a_cell_s_commands_are_those_
 async def test_without_root_or_device_go_says_what_is_missing() -> None:
     for is_root, words in ((False, "need root: start fsconsole with sudo"), (True, "No target is ticked")):
         async with at_plan(is_root=is_root) as hand:
-            await hand.keys("g")
+            await hand.keys("f10")
             await hand.sees(words)
 
 
@@ -82,7 +82,7 @@ async def test_go_hands_the_plan_to_confirm_and_leaves_no_file(monkeypatch: pyte
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     async with at_plan(children=on_a_device(), targets=("/dev/loop7",)) as hand:
-        await hand.keys("g")
+        await hand.keys("f10")
         await hand.until(lambda: bool(seen))
         path, targets, text, mode = seen[0]
         assert (targets, mode) == (("/dev/loop7",), 0o600)
@@ -105,7 +105,7 @@ async def test_what_somebody_saved_meanwhile_is_replaced_only_after_a_question(
     async with at_plan() as hand:
         for answer, kept in (("n", "theirs"), ("y", "schema = 1")):
             path = tmp_path / f"{answer}.toml"
-            await hand.keys("s")
+            await hand.keys("w")
             await hand.sees("Save the plan as")
             await hand.type(str(path))
             await hand.keys("enter")
@@ -130,7 +130,7 @@ async def test_while_this_machine_is_asked_and_options_are_tried_it_says_what_fo
     monkeypatch.setattr(plan_screen, "_TELL_S", 0.5)
     for held, keys, words in (
         ("catalog --json", "", "Asking what this machine supports"),
-        ("catalog ext4 xfs --probe --json", "p", "Trying the options of ext4, xfs"),
+        ("catalog ext4 xfs --probe --json", "T", "Trying the options of ext4, xfs"),
     ):
         children = Held({"catalog": catalog_answer()}, held=(held,))
         async with drive(console(children)) as pilot:
@@ -168,7 +168,7 @@ async def test_trying_options_while_this_machine_is_asked_about_loses_no_answer(
         hand = Hand(pilot)
         await hand.keys("2")
         await hand.sees("Asking what this machine supports")
-        await hand.keys("p")
+        await hand.keys("T")
         await hand.sees("Trying the options of ext4, xfs")
         children.release.set()
         await hand.sees("Tried on this machine: ext4, xfs.")
@@ -228,7 +228,7 @@ async def test_of_ten_thousand_variants_and_cells_all_are_listed_and_those_in_si
         await hand.sees("1 variant, 10,000 cells")
         await hand.go_to("workloads")
         await hand.sees("1. create", "by 1 to 1000 threads (1,000 values)")
-        await hand.keys("c")
+        await hand.keys("l")
         await hand.sees("Commands of each cell")
         await hand.keys("end")
         await hand.sees("10000. ext4", "threads ", "$ fio --x")

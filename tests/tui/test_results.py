@@ -62,7 +62,7 @@ async def test_s_sorts_by_the_column_at_the_cursor_which_scrolls_into_sight(tmp_
         assert [row.key for row in table(pilot).value.rows] != before
         await pilot.press(*["right"] * 20, "s")
         await shows(pilot, "This column has no order")
-        await pilot.press("S")
+        pilot.app.screen.action_sort_by()
         await shows(pilot, "Sort large files by", "variant", "extents/file")
         await pilot.press("enter")
         await until(pilot, lambda: names(pilot) == sorted(names(pilot)), "sorted by name")
@@ -79,9 +79,9 @@ async def test_verdicts_blocks_baseline_and_pairs_stand_in_80_columns(tmp_path: 
     async with drive(console(folder=imported("mail", tmp_path)), "4") as pilot:
         shown = await shows(pilot, "vs ext4 d", "verdict", "undecided", "slower", "[==", "against ext4 data=ordered")
         assert "mail  video  filesystem" in shown
-        await pilot.press("n", "n")
+        await pilot.press("]", "]")
         await shows(pilot, "check against ext4 data=ordered")
-        await pilot.press("N", "b")
+        await pilot.press("[", "b")
         await shows(pilot, "Compare the rows of video with", "as the plan says", "all pairs")
         await pilot.press("enter")
         await shows(pilot, "Baseline chosen after the run", "vs xfs, 95 %")
@@ -92,7 +92,7 @@ async def test_verdicts_blocks_baseline_and_pairs_stand_in_80_columns(tmp_path: 
         assert len(names(pilot)) == 6
         await pilot.press("down", "enter")
         await shows(pilot, "no cells of its own", "btrfs against ext4 data=writeback")
-        await pilot.press("a")
+        pilot.app.screen.action_all_pairs()
         await until(pilot, lambda: len(names(pilot)) == 4, "the rows")
         # A wide terminal has the other columns to the right.
         assert "CPU" not in picture(pilot).splitlines()[4]
@@ -113,9 +113,9 @@ async def test_columns_are_chosen_and_ordered(tmp_path: Path) -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, ResultsScreen) and "write" not in columns(), "no write")
         await pilot.press("c")
         await shows(pilot, "[ ] write")
-        await pilot.press("space", *["minus"] * 9, "enter")
+        await pilot.press("space", *["<"] * 9, "enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, ResultsScreen) and columns()[0] == "write", "write")
-        await pilot.press("c", "d")
+        await pilot.press("c", "tab", "enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, ResultsScreen) and "durable" in columns(), "the usual")
 
 
@@ -240,7 +240,7 @@ async def test_t_draws_curves_of_a_block_with_three_numbers_of_threads(
         await shows(pilot, "No axis of this block has three or more numbers")
         seen = results_module.look(recorded("grid", tmp_path))
         monkeypatch.setattr(results_module, "look", lambda _: replace(seen, state=over_threads()))
-        await pilot.press("r")
+        await pilot.press("f5")
         await shows(pilot, "threads")
         await pilot.press("t")
         shown = await shows(pilot, "durable, MB/s, over threads", "a ext4 data=ordered", "95 % interval")
@@ -301,7 +301,7 @@ async def test_a_large_terminal_has_curves_and_bars_of_check_and_delete_too(tmp_
     async with drive(console(folder=imported("demo", tmp_path), runs_dir=tmp_path), "4", size=(200, 60)) as pilot:
         shown = await shows(pilot, "direct streams over time", "check, s", "durable delete, s", "0.726 s: 920 MB/s")
         assert all(len(line) <= 200 for line in shown.splitlines())
-        await pilot.press("n")
+        await pilot.press("]")
         await shows(pilot, "small files over time")
         await pilot.resize_terminal(80, 24)
         await until(pilot, lambda: "over time" not in picture(pilot), "the small form")

@@ -68,7 +68,7 @@ async def test_screen_and_log_look_as_kept(tmp_path: Path, size: tuple[int, int]
 async def test_without_any_run_it_says_where_runs_come_from(tmp_path: Path, size: tuple[int, int]) -> None:
     async with drive(console(runs_dir=tmp_path), "3", size=size) as pilot:
         await shows(pilot, "No run is shown")
-        await pilot.press("p", "l", "t", "w", "v", "d", "ctrl+x", "escape")
+        await pilot.press("p", "l", "t", "z", "S", "X", "escape")
         await shows(pilot, "No run is shown")
 
 
@@ -95,9 +95,9 @@ async def test_keys_choose_what_is_plotted_in_any_size(tmp_path: Path) -> None:
         await shows(pilot, "dirty + writeback")
         await pilot.press("t")
         await shows(pilot, "CPU busy", "100 %")
-        await pilot.press("w")
+        await pilot.press("z")
         await shows(pilot, "the last minute")
-        await pilot.press("v")
+        pilot.app.screen.action_plot_shown()
         await shows(pilot, "latency [")
         assert "CPU busy" not in picture(pilot)
         for size in ((20, 5), (60, 16), (200, 60), (80, 24)):
@@ -141,19 +141,24 @@ async def test_a_key_asks_the_engine_and_its_answer_is_said(tmp_path: Path, monk
             await shows(pilot, "WORKLOAD")
             for key, words in (
                 ("p", "Pausing before the next cell"),
-                ("k", "Skipping the current cell"),
                 ("a", "Stopping after the current cell"),
             ):
                 await pilot.press(key)
                 await shows(pilot, words, "(a test)")
-            assert run.asked == [Verb.PAUSE, Verb.SKIP, Verb.STOP_AFTER]
-            # Stopping now is asked about first, and Enter alone goes on.
-            for answer, words in (("enter", "WORKLOAD"), ("y", "Stopping now")):
-                await pilot.press("ctrl+x")
-                await shows(pilot, "Stop the run now?")
-                await pilot.press(answer)
-                await shows(pilot, words)
-                assert run.asked[3:] == ([Verb.STOP_NOW] if answer == "y" else [])
+            asked = [Verb.PAUSE, Verb.STOP_AFTER]
+            assert run.asked == asked
+            # What ends a cell is asked about first, and Enter alone goes on.
+            for key, question, verb, said_then in (
+                ("S", "Skip this cell?", Verb.SKIP, "Skipping the current cell"),
+                ("X", "Stop the run now?", Verb.STOP_NOW, "Stopping now"),
+            ):
+                for answer, words in (("enter", "WORKLOAD"), ("y", said_then)):
+                    await pilot.press(key)
+                    await shows(pilot, question)
+                    await pilot.press(answer)
+                    await shows(pilot, words)
+                    asked += [verb] if answer == "y" else []
+                    assert run.asked == asked
             run.record((ControlRequested(Verb.PAUSE),))
             await shows(pilot, "PAUSED  0/2 cells")
             await pilot.press("p")

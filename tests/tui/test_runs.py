@@ -84,9 +84,9 @@ async def test_a_living_run_is_attached_to_and_never_deleted(tmp_path: Path) -> 
             await shows(pilot, "running")
             await pilot.press("x")
             await shows(pilot, "can't be deleted")
-            await pilot.press("u")
-            await shows(pilot, "t follows it")
-            await pilot.press("t")
+            await pilot.press("r")
+            await shows(pilot, "Enter follows it")
+            await pilot.press("enter")
             await until(pilot, lambda: app.current_mode == "run", "the Run screen")
     assert children.acted == []
     assert app.session.folder == folder
@@ -142,7 +142,7 @@ async def test_a_resume_asks_about_devices_that_must_be_agreed_to_anew_and_goes_
 
     async def resume(pilot: Pilot[None]) -> None:
         children.asked.clear()
-        await pilot.press("u")
+        await pilot.press("r")
         await shows(pilot, "Resume run stopped?")
         assert children.acted == []
         await pilot.press("y")
@@ -164,8 +164,8 @@ async def test_typing_filters_escape_shows_all_again_and_without_root_acting_say
     all_recorded(tmp_path)
     children = Scripted()
     async with in_the_list(console(children, runs_dir=tmp_path, is_root=False)) as pilot:
-        await shows(pilot, "5 runs", "status", "u resumes it")
-        for key in "umx":
+        await shows(pilot, "5 runs", "status", "r resumes it")
+        for key in "rmx":
             await pilot.press(key)
             await shows(pilot, "needs root", "sudo fsconsole")
         await pilot.press("slash", *"inodes")
@@ -178,7 +178,7 @@ async def test_typing_filters_escape_shows_all_again_and_without_root_acting_say
 async def test_no_runs_at_all_is_a_sentence(tmp_path: Path) -> None:
     async with in_the_list(console(runs_dir=tmp_path / "none")) as pilot:
         await shows(pilot, "There are no runs in")
-        await pilot.press("enter", "t", "u", "m", "x", "down")
+        await pilot.press("enter", "r", "m", "x", "=")
         assert "There are no runs in" in picture(pilot)
 
 
@@ -202,14 +202,14 @@ async def test_a_key_pressed_twice_asks_once_and_an_answer_meant_for_delete_resu
     children = Scripted({"runs delete": "", "resume stopped": ""})
     async with drive(console(children, runs_dir=tmp_path), "5") as pilot:
         await shows(pilot, "1 run")
-        await pilot.press("u", "u")
+        await pilot.press("r", "r")
         may_read.set()
         await shows(pilot, "Resume run stopped?")
         await pilot.press("n")
         await pilot.pause()
         assert len(pilot.app.screen_stack) == 1
         may_read.clear()
-        await pilot.press("u", "x")
+        await pilot.press("r", "x")
         await shows(pilot, "Delete run stopped?")
         may_read.set()
         await until(pilot, lambda: not pilot.app.screen_stack[0].is_busy("resume"), "its giving up")
@@ -226,7 +226,7 @@ async def test_a_resume_that_ends_below_a_question_leaves_that_alone(tmp_path: P
     children = Held({"devices": "[]", "resume stopped": answer}, held=("resume",))
     async with drive(console(children, runs_dir=tmp_path), "5") as pilot:
         await shows(pilot, "1 run")
-        await pilot.press("u")
+        await pilot.press("r")
         await shows(pilot, "Resume run stopped?")
         await pilot.press("y")
         await until(pilot, lambda: children.running, "the resume")
@@ -264,10 +264,10 @@ async def test_a_directory_that_may_be_read_again_is_listed_again(
         with monkeypatch.context() as patched:
             for module in (runs, run):
                 patched.setattr(module, "list_runs", refuse)
-            await pilot.press("r")
+            await pilot.press("f5")
             shown = await shows(pilot, f"Reading {tmp_path} needs root.", "can't be listed")
             assert "finished" not in shown
-        await pilot.press("r")
+        await pilot.press("f5")
         await shows(pilot, "1 run", "finished")
         await until(pilot, lambda: "needs root" not in picture(pilot), "the complaint is gone")
 
@@ -280,11 +280,11 @@ async def test_a_run_is_compared_with_another_after_what_differs_was_agreed_to_o
         journal.execute("UPDATE event SET body = replace(body, '6.18', '6.19') WHERE kind = 'run_started'")
     async with in_the_list(console(runs_dir=tmp_path)) as pilot:
         await point_at(pilot, "grid")
-        await pilot.press("v")
+        await pilot.press("=")
         await shows(pilot, "Compare 'ext4 and xfs: a hundred files' with", "(stopped)", "published: lowe-2009")
         await pilot.press("enter")
         await shows(pilot, "Compare them all the same?", "kernel (A 6.18")
         await pilot.press("y")
         await shows(pilot, "What differs", "varied: kernel", "side")
-        await pilot.press("escape", "v", "end", "enter")
+        await pilot.press("escape", "=", "end", "enter")
         await shows(pilot, "not ranked, no verdicts")

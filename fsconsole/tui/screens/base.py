@@ -32,6 +32,7 @@ from fsconsole.errors.runs import NotRoot
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.device import Identity
 from fsconsole.show.terminal import Terminal
+from fsconsole.tui import keys
 from fsconsole.tui.screens.dialogs import AskScreen, Dialog
 from fsconsole.tui.terminal import plain
 from fsconsole.tui.widgets.chrome import Keys, Sentence
@@ -63,17 +64,11 @@ def offered(screen: Screen[Any]) -> list[tuple[DOMNode, Binding]]:
         if active.binding.id and active.enabled and not active.binding.system:
             found.setdefault(active.binding.id, (active.node, active.binding))
     for node in screen.walk_children():
-        for binding in declared(type(node)):
+        for binding in keys.declared(type(node)):
             name = binding.action.partition("(")[0].rpartition(".")[2]
             if binding.id and node.display and node.check_action(name, ()) is True:
                 found.setdefault(binding.id, (node, binding))
     return list(found.values())
-
-
-def declared(node_type: type[DOMNode]) -> Iterator[Binding]:
-    """Yield the bindings of a class and those it inherits, one for each key."""
-    for cls in node_type.__mro__:
-        yield from Binding.make_bindings(vars(cls).get("BINDINGS", ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +104,8 @@ class Session:
     """Cancel each start of a run that is under way: only this console reads which run it started."""
     unstopped: list[str] = field(default_factory=list)
     """Sentences about runs that go on though their start was cancelled."""
+    unsaved: str = ""
+    """A sentence on what the console alone has: it is lost with it. Empty where nothing is."""
 
     async def start(self, children: Children, cancel: Callable[[], object], end: asyncio.Event, *words: str) -> Started:
         """Start a run; leaving the console cancels that first, which sets end. Raises ChildFailed."""
@@ -126,6 +123,12 @@ class Session:
             self.starts.remove(cancel)
 
     @property
+    def would_be_lost(self) -> tuple[str, ...]:
+        """Sentences on what is lost where the console ends now."""
+        starting = "A run is being started: that is cancelled, and what was made for it removed." if self.starts else ""
+        return tuple(filter(None, (starting, self.unsaved)))
+
+    @property
     def targets(self) -> tuple[str, ...]:
         return tuple(self.ticks)
 
@@ -137,8 +140,6 @@ class ConsoleScreen(Screen[None]):
     _focused_before: Widget | None = None
     HELP: ClassVar[str] = ""
     """Help of a screen: a line of purpose, then details."""
-    KEYS_LEFT_OUT: ClassVar[tuple[str, ...]] = ()
-    """Actions whose keys are left out first where the line of keys is too short."""
 
     @property
     def session(self) -> Session:
@@ -152,11 +153,15 @@ class ConsoleScreen(Screen[None]):
         with Vertical(id="content"):
             yield from self.content()
         yield Sentence(id="said")
-        yield Keys(self.KEYS_LEFT_OUT)
+        yield Keys()
         yield Static(plain("This terminal is too small: 60 columns and 16 lines at least."), id="small")
 
     def content(self) -> Iterable[Widget]:
         return ()
+
+    def farewell(self) -> str:
+        """Return what is printed where the console is left from this screen; empty for nothing."""
+        return ""
 
     def while_shown(self, every_s: float, act: Callable[[], object]) -> None:
         """Act again and again while this screen is on top, and do nothing while nobody looks."""

@@ -9,7 +9,7 @@ from functools import partial
 from typing import ClassVar
 
 from textual import work
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widget import Widget
@@ -29,6 +29,7 @@ from fsconsole.show.charts import PlotValue
 from fsconsole.show.lines import TextLine, text_lines
 from fsconsole.show.progress import begun_ns
 from fsconsole.text import shorten_middle
+from fsconsole.tui import keys
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.dialogs import PickScreen
 from fsconsole.tui.screens.run import OutputScreen
@@ -40,17 +41,7 @@ from fsconsole.tui.widgets.rows import Spans, Texts
 
 _REFRESH_S = 2.0
 _CHARTS = ("throughput", "dirty", "cpu")
-_SECTIONS = (
-    ("curves", "v", "Curves", "Over time"),
-    ("figures", "f", "Figures", "All measurements"),
-    ("spread", "x", "Extents", "Extents and latencies"),
-    ("layout", "l", "Layout", "Which file owns which part of the device"),
-    ("commands", "m", "Commands", "What was run"),
-    ("options", "o", "Options", "In effect or not"),
-    ("machine", "n", "Machine", "Machine, device"),
-    ("warnings", "w", "Warnings", "With remedies"),
-)
-"""Name, key, label, tooltip."""
+_SECTIONS = ("curves", "figures", "extents", "layout", "commands", "options", "machine", "warnings")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +75,9 @@ class CellScreen(ConsoleScreen):
     CSS_PATH = "cell.tcss"
     HELP: ClassVar[str] = """One cell: one life of a filesystem, from mkfs to delete.
 Left and right go to the other cells of its row; Enter on a command shows what it printed.
-= puts another cell beside this one, and takes it away again: curves, figures, extents and layout."""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *(
-            Binding(key, f"section('{name}')", label, id=f"cell.{name}", tooltip=tooltip, show=False)
-            for name, key, label, tooltip in _SECTIONS
-        ),
-        Binding("left", "other(-1)", "Before", id="cell.before", tooltip="The cell before, of this row", priority=True, show=False),
-        Binding("right", "other(1)", "Next", id="cell.next", tooltip="The next cell of this row", priority=True, show=False),
-        Binding("=", "beside", "Beside", id="cell.beside", tooltip="Another cell beside this one, on the same scales", show=False),
-        Binding("escape", "dismiss", "Back", id="cell.back", tooltip="To the grid", key_display="esc"),
-    ]  # fmt: skip
+= puts another cell beside this one, and takes it away again: curves, figures, extents and layout.
+[ and ] turn the sections."""
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("cell")
 
     def __init__(self, folder: RunFolder, cells: tuple[int, ...], name: str) -> None:
         super().__init__()
@@ -132,7 +115,7 @@ Left and right go to the other cells of its row; Enter on a command shows what i
     def action_section(self, section: str) -> None:
         self._section = section
         # Eight of them fit 80 columns.
-        tabs = (plain(f"{key} {label} ", "reverse" if name == section else "") for name, key, label, _ in _SECTIONS)
+        tabs = (plain(f" {name.capitalize()} ", "reverse" if name == section else "") for name in _SECTIONS)
         self.put("#sections", Content("").join(tabs))
         self.query_one("#curves").display = section == "curves"
         self.query_one("#commands").display = section == "commands"
@@ -143,6 +126,10 @@ Left and right go to the other cells of its row; Enter on a command shows what i
         if section in _MAPPED and self._read is not None and not self._read.maps:
             self._reload()
         self.call_after_refresh(self._place)
+
+    def action_turn(self, by: int) -> None:
+        """Go to the section before or after."""
+        self.action_section(_SECTIONS[(_SECTIONS.index(self._section) + by) % len(_SECTIONS)])
 
     def action_beside(self) -> None:
         """Put another cell beside this one, on the same scales, or take it away again."""
@@ -221,7 +208,7 @@ Left and right go to the other cells of its row; Enter on a command shows what i
         else:
             state = read.look.state
             made: dict[str, Callable[[int], Sequence[TextLine | Spans]]] = {
-                "spread": partial(self._spread, read),
+                "extents": partial(self._spread, read),
                 "layout": partial(self._layout, read),
                 "figures": partial(self._figures, read),
                 "options": partial(view.option_lines, read.cell, read.known, load_catalog()),

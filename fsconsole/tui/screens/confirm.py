@@ -9,7 +9,7 @@ from functools import partial
 from typing import ClassVar
 
 from textual import work
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.widget import Widget
 from textual.widgets import Button, Input, Static
@@ -20,6 +20,7 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.model.answers import PlanAnswer
 from fsconsole.model.device import Identity
 from fsconsole.show import confirm as view
+from fsconsole.tui import keys
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.dialogs import Dialog
 from fsconsole.tui.terminal import plain
@@ -43,13 +44,7 @@ class Doing(Enum):
 class ConfirmScreen(Dialog[RunFolder]):
     """Shows what a plan would destroy, starts it once that is confirmed, and ends with the run's folder."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "start", "Wipe and run", id="confirm.start", tooltip="Wipe the devices and start the run", priority=True),
-        Binding("escape", "back", "Back", id="confirm.back", tooltip="Go back; cancel a start", priority=True),
-        Binding("f5", "look", "Look again", id="confirm.look", tooltip="Read the devices again"),
-        Binding("up,pageup", "read(-1)", "Up", id="confirm.up", tooltip="Read further up", show=False),
-        Binding("down,pagedown", "read(1)", "Down", id="confirm.down", tooltip="Read on", show=False),
-    ]  # fmt: skip
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("confirm")
 
     def __init__(self, plan_path: str, ticks: Mapping[str, Identity], source_sha256: str) -> None:
         """Take the targets with who each was when it was ticked, and the digest of the plan's text as it was written."""
@@ -74,8 +69,8 @@ class ConfirmScreen(Dialog[RunFolder]):
             yield Static(plain("Name: "))
             yield Input(id="typed", disabled=True, compact=True, select_on_focus=False)
         with Horizontal(id="answers"):
-            yield Button(plain("esc  Back"), id="back", compact=True)
-            yield Button(plain("ctrl+s  Wipe and run"), id="start", compact=True, disabled=True)
+            yield Button(plain("Back"), id="back", compact=True)
+            yield Button(plain("Wipe and run"), id="start", compact=True, disabled=True)
 
     def on_mount(self) -> None:
         self.query_one("#naming").display = False
@@ -116,8 +111,11 @@ class ConfirmScreen(Dialog[RunFolder]):
         self.query_one("#naming").display = asked
         typed.disabled = not asked
         typed.value = ""
-        (typed if asked else self.query_one("#offer")).focus()
         self._paint()
+        start = self.query_one("#start", Button)
+        # A button that can't be pressed takes no focus.
+        start.disabled = not self._may_start()
+        (typed if asked else self.query_one("#offer") if start.disabled else start).focus()
         self._say(view.asking_words(offer, self._strayed))
 
     def _paint(self) -> None:
@@ -130,9 +128,10 @@ class ConfirmScreen(Dialog[RunFolder]):
         self._allow()
 
     def action_accept(self) -> None:
-        """Start nothing: Enter alone must not wipe."""
+        """Go to the start: Enter in the field of names must not wipe."""
         if self._may_start():
-            self._say("Ctrl+s starts; Enter alone wipes nothing.")
+            self.query_one("#start").focus()
+            self._say("Enter on Wipe and run starts.")
         elif self._offer is not None:
             self._say(f"That is not the name. {view.asking_words(self._offer, self._strayed)}")
 
@@ -157,10 +156,14 @@ class ConfirmScreen(Dialog[RunFolder]):
             self._say("Cancelling the start and removing what it made ...")
 
     def action_start(self) -> None:
+        if self._doing is Doing.LOOKING:
+            self._say("Still reading the devices: press it once they are shown.")
         if self._offer is None or self._doing is not Doing.NOTHING or not self._may_start():
             return
         # Set before the worker runs: the next key may be Escape, which then has to cancel it.
         self._doing, self._cancel = Doing.STARTING, asyncio.Event()
+        # Where a second Enter does no harm: the next button is Back, which would cancel.
+        self.query_one("#offer").focus()
         self._allow()
         self._say("Starting the run; its devices are checked once more. Escape cancels.")
         self._start(self._offer)

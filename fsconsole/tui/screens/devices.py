@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import ClassVar
 
 from textual import work
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Container
 from textual.message import Message
 from textual.timer import Timer
@@ -23,10 +23,11 @@ from fsconsole.model import DEFAULT_SCRATCH_DIR
 from fsconsole.model.answers import ReadTestAnswer
 from fsconsole.show import devices as view
 from fsconsole.show.device_details import details
+from fsconsole.tui import keys
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.terminal import plain
 from fsconsole.tui.watch import DeviceWatch, OneAtATime, UdevWatch
-from fsconsole.tui.widgets.lists import List
+from fsconsole.tui.widgets.lists import Choices, List
 from fsconsole.tui.widgets.rows import SheetRows, Texts
 
 Job = Callable[[], Coroutine[None, None, None]]
@@ -44,18 +45,9 @@ Tick what may be wiped; the plan runs on each target in turn, after you confirm 
 A device in use can't be ticked; its details say why and how to free it. A scratch device
 is wiped without a question while it is blank or as a run left it.
 The list is updated when devices change. Tab goes to the details, which the arrow keys scroll.
-On a machine without runs or scratch devices, d starts a first comparison that touches no disk."""
+On a machine without runs or scratch devices, a first comparison and a scratch device are offered below the list."""
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012 (Textual's own is no class variable)
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "plan", "Plan", id="devices.plan", tooltip="Plan with what is ticked", priority=True, key_display="enter"),
-        Binding("space", "tick", "Tick", id="devices.tick", tooltip="Make the device a target, or untick it"),
-        Binding("n", "create", "New scratch", id="devices.new", tooltip="Create a scratch device, safe to wipe"),
-        Binding("r", "read", "Read test", id="devices.read", tooltip="Read for 3 s; nothing is written"),
-        Binding("x,delete", "remove", "Remove", id="devices.remove", tooltip="Remove a scratch device", key_display="x"),
-        Binding("f5", "look", "Refresh", id="devices.look", tooltip="Look at all devices again", show=False),
-        Binding("d", "demo", "Demo", id="devices.demo", show=False, tooltip="A first comparison; touches no disk"),
-        Binding("escape", "end_job", "Stop", id="devices.end", show=False, tooltip="Stop the current job"),
-    ]  # fmt: skip
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("devices")
 
     class News(Message):
         """Something happened to a device."""
@@ -73,14 +65,15 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         self._is_ending = False
 
     def content(self) -> Iterable[Widget]:
-        yield Container(List(id="table"), List(id="details", space_reads_on=False), id="body")
+        yield Container(List(id="table"), List(id="details"), id="body")
         yield Static(plain(""), id="about")
-        yield Static(plain(view.offer(is_root=self.session.is_root), "bold"), id="offer")
+        yield Choices(id="offer", ticks=False)
 
     def on_mount(self) -> None:
         self._watch = DeviceWatch(OneAtATime(self.session.children), self.session.runs_dir)
         self._udev.start()
         self.set_interval(_POLL_S, self.poll)
+        self.query_one("#offer", Choices).show_lines(view.offers(is_root=self.session.is_root))
         self._table.focus()
 
     def on_unmount(self) -> None:
@@ -125,8 +118,14 @@ On a machine without runs or scratch devices, d starts a first comparison that t
     def action_tick(self) -> None:
         self._tick(self._table.key)
 
+    def on_list_opened(self, event: List.Opened) -> None:
+        if event.control.id == "offer":
+            (self.action_demo if event.key == "demo" else self.action_create)()
+
     def action_plan(self) -> None:
-        if self.session.targets:
+        if self.query_one("#offer").has_focus:
+            self.query_one("#offer", Choices).action_open()
+        elif self.session.targets:
             self.app.switch_mode("plan")
         else:
             self.say("Nothing is ticked: space ticks a target. (2 shows the plan without one.)")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen, Screen
 from textual.suggester import Suggester
@@ -19,6 +19,7 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.show.lines import Line
 from fsconsole.show.plan_forms import FormField
 from fsconsole.show.run import Going, question
+from fsconsole.tui import keys
 from fsconsole.tui.terminal import lines, plain
 from fsconsole.tui.widgets.chrome import Keys
 from fsconsole.tui.widgets.lists import Choices
@@ -30,21 +31,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _KEY = 10
 """Columns that the names of keys take."""
-_GENERAL = "1 to 5 change screens; ctrl+p lists all commands; q quits, and a run continues."
-
-
-def enter_takes(binding_id: str, tooltip: str, *, words: str = "Take") -> Binding:
-    """Return the key that ends a dialog with what it asked for: F10 from anywhere, shown as the Enter of its widgets."""
-    return Binding("f10", "accept", words, id=binding_id, tooltip=f"{tooltip}; F10 too", key_display="enter")
 
 
 class Dialog(ModalScreen[T | None]):
     """A title, a body, a line for what is wrong, keys; ends once, with what was asked for or with None."""
 
     CSS_PATH = str(Path(__file__).with_name("dialog.tcss"))
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "Cancel", id="dialog.cancel", tooltip="Go back, change nothing"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("dialog")
     _is_left = False
     _kept: tuple[T | None] | None = None
     """The result to end with, once nothing is over the dialog and its mode is shown."""
@@ -101,11 +94,7 @@ class Dialog(ModalScreen[T | None]):
 class AskScreen(Dialog[bool]):
     """Asks before something that can't be undone; y does it, n and escape don't."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "dismiss(True)", "Yes", id="ask.yes", tooltip="Do it", show=False),
-        Binding("n,escape", "dismiss(False)", "No", id="ask.no", tooltip="Change nothing", show=False),
-        Binding("left,right", "app.focus_next", "Other", id="ask.other", tooltip="The other answer", show=False),
-    ]  # fmt: skip
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("question")
 
     def __init__(self, question: str, explanation: str, *, yes: str, no: str = "Cancel") -> None:
         super().__init__(question)
@@ -133,16 +122,7 @@ class AttachScreen(Dialog[RunFolder]):
         "A run continues whether or not a console shows it.\n"
         "Enter shows it; escape leaves it alone. Later, 3 shows the newest, and 5 lists all."
     )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("3", "attach", "Show it", id="attach.show", tooltip="Watch the run", key_display="enter or 3"),
-        Binding("escape", "dismiss", "Not now", id="attach.later", tooltip="The run continues"),
-        Binding("1", "elsewhere('devices')", "Devices", id="go.devices", tooltip="Devices", show=False),
-        Binding("2", "elsewhere('plan')", "Plan", id="go.plan", tooltip="The plan", show=False),
-        Binding("4", "elsewhere('results')", "Results", id="go.results", tooltip="The grid", show=False),
-        Binding("5", "elsewhere('runs')", "Runs", id="go.runs", tooltip="All runs", show=False),
-        Binding("question_mark", "app.show_help", "Help", id="help", tooltip="What this is", key_display="?"),
-        Binding("q", "app.quit", "Quit", id="quit", tooltip="Quit; a run continues"),
-    ]  # fmt: skip
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("attach")
 
     def __init__(self, runs: Sequence[Going]) -> None:
         super().__init__(question(runs))
@@ -165,7 +145,7 @@ class AttachScreen(Dialog[RunFolder]):
 class PickScreen(Dialog[str]):
     """Ends with the key of one of several lines."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [enter_takes("pick.accept", "Take the line at the cursor")]
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("pick")
 
     def __init__(self, title: str, options: Sequence[Line]) -> None:
         super().__init__(title)
@@ -187,7 +167,7 @@ class PickScreen(Dialog[str]):
 class PromptScreen(Dialog[str]):
     """Asks for a line of text, checked as it is typed; ends with one that the check has nothing against."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [enter_takes("prompt.accept", "Take the text")]
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("prompt")
 
     def __init__(
         self,
@@ -217,11 +197,7 @@ class PromptScreen(Dialog[str]):
 class FormScreen(Dialog[T]):
     """Ends with what the fields come to, once nothing is wrong with them."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        enter_takes("form.accept", "Take what is typed"),
-        Binding("up", "app.focus_previous", "Up", id="form.up", tooltip="The field above", show=False),
-        Binding("down", "app.focus_next", "Down", id="form.down", tooltip="The field below", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("form")
 
     def __init__(
         self,
@@ -270,9 +246,7 @@ class FormScreen(Dialog[T]):
 class HelpScreen(Dialog[None]):
     """Says what a screen is for, and lists its keys."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,question_mark,q", "dismiss", "Close", id="help.close", tooltip="Back to the screen"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("help")
 
     def __init__(self, screen: Screen[object]) -> None:
         super().__init__()
@@ -280,13 +254,13 @@ class HelpScreen(Dialog[None]):
 
     def body(self) -> Iterable[Widget]:
         purpose = [plain(line) for line in getattr(self._about, "HELP", "").strip().splitlines()]
-        bindings: dict[str, Binding] = {}
-        for active in self._about.active_bindings.values():
-            if active.binding.id and active.binding.show:
-                bindings.setdefault(active.binding.id, active.binding)
-        keys = [
-            plain(f"{self.app.get_key_display(one):<{_KEY}} {one.description}: {one.tooltip}")
-            for one in bindings.values()
+        nodes = [self._about, *self._about.walk_children(), *([] if self._about.is_modal else [self.app])]
+        places = dict.fromkeys(place for node in nodes for place in keys.places_of(type(node)))
+        told = [
+            plain(f"{name:<{_KEY}} {use.label}: {use.does}{'; asks' if use.asks else ''}")
+            for place in places
+            for name, use in keys.keys_of(place)
         ]
+        told += [plain(f"{'ctrl+p':<{_KEY}} {use.label}: {use.does}") for use in keys.COMMANDS if use.place in places]
         with VerticalScroll(id="help"):
-            yield Static(lines(*purpose, plain(""), plain("Keys", "bold"), *keys, plain(""), plain(_GENERAL)))
+            yield Static(lines(*purpose, plain(""), plain("Keys", "bold"), *told))

@@ -11,7 +11,7 @@ from functools import partial
 from typing import ClassVar
 
 from textual import events, work
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 from textual.widgets import Static
@@ -35,7 +35,7 @@ from fsconsole.show.plan_forms import ADD
 from fsconsole.show.plan_text import power_line
 from fsconsole.show.shipped import shipped_lines
 from fsconsole.system.files import kernel_release, memory_bytes
-from fsconsole.tui import planfiles
+from fsconsole.tui import keys, planfiles
 from fsconsole.tui.screens import plan_sections as of_plan
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.dialogs import PickScreen, PromptScreen
@@ -71,28 +71,11 @@ together, again in each cell; settings of disks and kernel.
 [-] is not available here; the lines below the list say why, in the kernel's words.
 Space goes from one to the next; enter opens the values, which may be typed where any number goes.
 / shows only the lines with some words, such as journal, an old name, or what the tool calls it.
-Options without a line here: section "Custom options", key a, takes words for mkfs and mount.
-To compare with and without an option that has one value, make a second list of the filesystem (d).
+Options without a line here: section "Custom options", key n, takes words for mkfs and mount.
+To compare with and without an option that has one value, make a second list of the filesystem (D).
 For loads without mkfs in a directory of a mounted filesystem: `fsconsole run FILE --directory DIR`.
 """
-    KEYS_LEFT_OUT: ClassVar[tuple[str, ...]] = ("probe", "commands", "save_plan")
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("o", "open_plan", "Open", id="plan.open", tooltip="A shipped plan, or a plan file"),
-        Binding("s", "save_plan", "Save", id="plan.save", tooltip="Save the plan as a file"),
-        Binding("c", "commands", "Commands", id="plan.commands", tooltip="The exact commands of any cell"),
-        Binding("p", "probe", "Try", id="plan.probe",
-                tooltip="Find out on a small image what this machine takes of the ticked filesystems' options"),
-        Binding("g", "begin", "Go", id="plan.go", tooltip="Confirm what is wiped, and run the plan"),
-        Binding("n", "begin_anew", "New", id="plan.new", tooltip="Start a new plan", show=False),
-        Binding("a", "add", "Add", id="plan.add", tooltip="Add a workload or a custom variant"),
-        Binding("d", "double", "Double", id="plan.double", tooltip="Copy the workload, the custom variant, or the list of options or arrays", show=False),
-        Binding("x", "drop", "Remove", id="plan.drop", tooltip="Remove the workload, the custom variant or the list of arrays, or untick the list of options"),
-        Binding("minus", "move(-1)", "Earlier", id="plan.earlier", tooltip="Do the workload earlier", key_display="-", show=False),
-        Binding("plus", "move(1)", "Later", id="plan.later", tooltip="Do the workload later", key_display="+", show=False),
-        Binding("slash", "find", "Find", id="plan.find", tooltip="Show only lines with some words: name, group, help, old names",
-                key_display="/"),
-        Binding("escape,left", "focus('#sections')", "Sections", id="plan.back", tooltip="Back to the list of sections", show=False),
-    ]  # fmt: skip
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("plan")
 
     def __init__(self) -> None:
         super().__init__()
@@ -168,6 +151,7 @@ For loads without mkfs in a directory of a mounted filesystem: `fsconsole run FI
         is_wrong = outcome is not None and outcome.plan is None
         power = outcome.power if outcome is not None else None
         finds = power_line(power, self.size.width) if power is not None else ""
+        self.session.unsaved = "The plan has unsaved changes (Plan, w saves it)." if self.is_changed else ""
         self.query_one("#totals").set_class(is_wrong, "-wrong")
         told = (plain(first, "$error" if is_wrong else "bold"), plain(second), plain(finds))
         self.put("#totals", lines(*told), layout=False)
@@ -226,14 +210,27 @@ For loads without mkfs in a directory of a mounted filesystem: `fsconsole run FI
         rows = self._filter("rows")
         (rows if rows.has_focus_within else self._filter("lines")).find()
 
-    def action_add(self) -> None:
-        """Ask for the words of a variant; or for a kind of workload, then for its figures."""
-        section = self._section("lines")
-        if isinstance(section, of_plan.Words):
-            self._ask(section.opened(ADD))
-        elif isinstance(section, of_plan.Workloads):
+    def action_new(self) -> None:
+        """Ask what is to be new, the kind of the shown section first: a workload, a custom variant, a plan."""
+        made: dict[str, Callable[[], object]] = {
+            "workloads": self._add_workload,
+            "words": self._add_variant,
+            "plan": self.action_begin_anew,
+        }
+        lines = [Line("workloads", "Workload"), Line("words", "Custom variant"), Line("plan", "Plan")]
+        lines.sort(key=lambda line: line.key != of_plan.kind_of(self.section_key))
+        self.ask(PickScreen("New", lines), lambda kind: made[kind]())
+
+    def _add_workload(self) -> None:
+        desk = of_plan.section_of(self._desk, "workloads")
+        if isinstance(desk, of_plan.Workloads):
             kinds = [Line(kind.value, kind.value, value=told) for kind, told, _ in drafts.STARTS]
-            self.ask(PickScreen("Add a workload", kinds), lambda kind: self._ask(section.added(kind)))
+            self.ask(PickScreen("Add a workload", kinds), lambda kind: self._ask(desk.added(kind)))
+
+    def _add_variant(self) -> None:
+        asked = of_plan.section_of(self._desk, "words").opened(ADD)
+        if asked is not None:
+            self._ask(asked)
 
     def action_double(self) -> None:
         self._remake(of_plan.DOUBLED)
@@ -266,8 +263,11 @@ For loads without mkfs in a directory of a mounted filesystem: `fsconsole run FI
         return self.query_one(f"#{name}").query_ancestor(ListFilter)
 
     def _section(self, list_id: str | None) -> of_plan.Section:
-        desk = of_plan.Desk(self.draft, self.catalog, self.here, self.counted, self.outcome)
-        return of_plan.section_of(desk, "variants" if list_id == "rows" else self.section_key)
+        return of_plan.section_of(self._desk, "variants" if list_id == "rows" else self.section_key)
+
+    @property
+    def _desk(self) -> of_plan.Desk:
+        return of_plan.Desk(self.draft, self.catalog, self.here, self.counted, self.outcome)
 
     def _ask(self, asked: of_plan.Asked) -> None:
         self.ask(asked.dialog, lambda answer: self._change(lambda: asked.then(answer)))
@@ -449,7 +449,7 @@ For loads without mkfs in a directory of a mounted filesystem: `fsconsole run FI
     @work(group="begin", exclusive=True)
     async def action_begin(self) -> None:
         if not self.session.is_root:
-            self.say("Formatting and mounting need root: start fsconsole with sudo. The plan can be saved (s).")
+            self.say("Formatting and mounting need root: start fsconsole with sudo. The plan can be saved (w).")
             return
         if not self.session.targets:
             self.say("No target is ticked: tick one on screen 1, or create a scratch device there.")

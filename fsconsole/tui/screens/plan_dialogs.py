@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar
 
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.suggester import Suggester
 from textual.widget import Widget
@@ -21,8 +21,8 @@ from fsconsole.model.plan import Plan
 from fsconsole.plan.sizing import pilots
 from fsconsole.show.lines import Line, Mark
 from fsconsole.show.plan import cell_lines, commands_by_cell, pilot_lines
-from fsconsole.tui import planfiles
-from fsconsole.tui.screens.dialogs import Dialog, PickScreen, enter_takes
+from fsconsole.tui import keys, planfiles
+from fsconsole.tui.screens.dialogs import Dialog, PickScreen
 from fsconsole.tui.terminal import lines, plain
 from fsconsole.tui.widgets.chrome import ListFilter
 from fsconsole.tui.widgets.lists import Choices
@@ -42,9 +42,7 @@ _SETTLE_S = 0.15
 class CommandsScreen(Dialog[None]):
     """Shows pilots and cells above and the steps of one below; the plan's text is handed to `fsconsole plan`, which touches nothing."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "find", "Find", id="commands.find", tooltip="Show only cells with some words", key_display="/"),
-    ]  # fmt: skip
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("commands")
 
     def __init__(self, plan: Plan, text: str) -> None:
         super().__init__("Commands of each cell, in the order of the run")
@@ -141,10 +139,7 @@ class OpenScreen(PickScreen):
 class ValuesScreen(Dialog[tuple[str, ...]]):
     """Ends with the ticked values in the order of the list; several are compared, none leaves it to the tools."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        enter_takes("values.accept", "Take what is ticked; where nothing is, the line that is looked at"),
-        Binding("up", "app.focus_previous", "Up", id="values.up", tooltip="Back to the list", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("values")
 
     def __init__(
         self,

@@ -360,7 +360,7 @@ DOUBLING = {
     "arrays": "A second list of arrays: they are compared with those of the first.",
 }
 """Message after a line was doubled, where the new one isn't enough."""
-OFFERED = {"move": {"workloads"}, "add": {"workloads", "words"}, "double": set(DOUBLED), "drop": set(DROPPED)}
+OFFERED = {"move": {"workloads"}, "double": set(DOUBLED), "drop": set(DROPPED)}
 """The kinds of sections in which a key does something; a key that isn't here is always offered."""
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import work
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -23,6 +23,7 @@ from fsconsole.results.grid import build_grid
 from fsconsole.show import replay as view
 from fsconsole.show.progress import begun_ns
 from fsconsole.text import shorten_middle
+from fsconsole.tui import keys
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.terminal import lines, plain
 from fsconsole.tui.widgets.charts import Chart
@@ -48,18 +49,7 @@ class ReplayScreen(ConsoleScreen):
 A bar is a load's data: what is on the disk, then what is written and still in memory. Below it the rate so far: the
 application's, then, in the drain, the device's. Each row shows the round with its median figure.
 It starts at a speed that ends within 12 s; the title line says how much faster or slower than it was that is."""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("p", "pause", "Pause", id="replay.pause", tooltip="Pause, go on, or start again at the end"),
-        Binding("down", "faster(-1)", "Slower", id="replay.slower", tooltip="Replay more slowly"),
-        Binding("up", "faster(1)", "Faster", id="replay.faster", tooltip="Replay faster"),
-        Binding("left", "seek(-1)", "Back", id="replay.back", tooltip="Back by a twentieth", show=False),
-        Binding("right", "seek(1)", "On", id="replay.on", tooltip="On by a twentieth", show=False),
-        Binding("home,g", "to(0)", "Start", id="replay.start", tooltip="To the start of the loads", show=False),
-        Binding("end,G", "to(1)", "End", id="replay.end", tooltip="To the end of the last one", show=False),
-        Binding("right_square_bracket", "block(1)", "Next workload", id="replay.next", tooltip="Replay the next workload"),
-        Binding("left_square_bracket", "block(-1)", "Workload before", id="replay.before", tooltip="Replay the workload before", show=False),
-        Binding("escape", "dismiss", "Back", id="replay.leave", tooltip="To the figures", key_display="esc"),
-    ]  # fmt: skip
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("replay")
 
     def __init__(self, folder: RunFolder, block: str = "") -> None:
         """Replay a run's workload of that name, its first one for none."""

@@ -10,11 +10,11 @@ from typing import ClassVar
 from uuid import uuid4
 
 from textual import work
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import Button, Input, OptionList, Static
 
 from fsconsole.client.children import carried_out
 from fsconsole.client.runs import Look, look, read_runs, save
@@ -35,7 +35,7 @@ from fsconsole.show.more_rounds import barred_words, lasts_words, rounds_complai
 from fsconsole.show.replay import Frame
 from fsconsole.show.runs import RunEntry, published_lines
 from fsconsole.text import cells_of, shorten_middle
-from fsconsole.tui import planfiles
+from fsconsole.tui import keys, planfiles
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.cell import CellScreen
 from fsconsole.tui.screens.comparison import show_comparison
@@ -53,14 +53,7 @@ class ColumnsScreen(Dialog[tuple[Metric, ...]]):
     """Ticks and orders columns; ends with them, empty for the default ones."""
 
     HELP: ClassVar[str] = "Columns of the grid: what is ticked is shown, in the order of its places."
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "tick", "Tick", id="columns.tick", tooltip="Show this column, or leave it out"),
-        Binding("minus", "place(-1)", "Left", id="columns.left", tooltip="Further to the left"),
-        Binding("plus", "place(1)", "Right", id="columns.right", tooltip="Further to the right"),
-        Binding("d", "dismiss(())", "Default", id="columns.default", tooltip="Show the default columns"),
-        Binding("enter", "done", "Done", id="columns.done", tooltip="Show these", priority=True),
-        Binding("escape", "dismiss", "Cancel", id="columns.cancel", tooltip="As before"),
-    ]  # fmt: skip
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("columns")
 
     def __init__(self, block: Block) -> None:
         super().__init__(f"Columns of {block.name}")
@@ -69,6 +62,7 @@ class ColumnsScreen(Dialog[tuple[Metric, ...]]):
     def body(self) -> Iterable[Widget]:
         yield Table(id="choice")
         yield Static(plain(""), id="meaning")
+        yield Button(plain("Default columns"), id="default", compact=True)
 
     def on_mount(self) -> None:
         self._show()
@@ -82,8 +76,11 @@ class ColumnsScreen(Dialog[tuple[Metric, ...]]):
         self._chosen = view.moved(self._chosen, self._metric(), by)
         self._show()
 
-    def action_done(self) -> None:
+    def on_list_opened(self) -> None:
         self.dismiss(self._chosen)
+
+    def on_button_pressed(self) -> None:
+        self.dismiss(())
 
     def _metric(self) -> Metric:
         return Metric(self.query_one(Table).key or Metric.DURABLE)
@@ -173,29 +170,10 @@ A block compares one column with that of the baseline: change in % with its 95 %
 The strip draws the interval: * the change, | no change, brackets its ends, an arrow where it goes on.
 slower, faster, less, more: the interval lies beyond 0; "<10": by less than 10 % all the same.
 same: the interval lies within 10 % (the plan's key same). undecided +6: 6 more rounds would decide it.
-Left and right choose the column that s sorts by; the mark below its head says which way. S: any column.
+Left and right choose the column that s sorts by; the mark below its head says which way. [ and ] turn the blocks.
 b compares with the row's variant; where rows differ in more (threads, read-ahead), it asks with what.
 Below: the row's rounds as dots beside the baseline's, its other columns, its warnings (letters under warn)."""
-    KEYS_LEFT_OUT: ClassVar[tuple[str, ...]] = ("compare", "all_pairs", "columns")
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("n", "block(1)", "Next block", id="results.block", tooltip="Show the next block: a workload, the filesystem, raw"),
-        Binding("N", "block(-1)", "Block before", id="results.before", tooltip="Show the block before", show=False),
-        Binding("s", "sort", "Sort", id="results.sort", tooltip="By the column at the cursor; again: reversed"),
-        Binding("S", "sort_by", "Sort by", id="results.sort_by", tooltip="By a variant's name, an axis or any column", show=False),
-        Binding("b", "baseline", "Baseline", id="results.baseline",
-                tooltip="Compare with this variant, or with a value of an axis; again: as planned"),
-        Binding("a", "all_pairs", "All pairs", id="results.pairs", tooltip="Compare every row with every other one"),
-        Binding("c", "columns", "Columns", id="results.columns", tooltip="Choose and order columns"),
-        Binding("v", "replay", "Replay", id="results.replay", tooltip="Replay the loads of all variants, released together"),
-        Binding("t", "curves", "Curves", id="results.curves", tooltip="Draw this block's columns over threads, block sizes, ...", show=False),
-        Binding("=", "compare", "Compare", id="results.compare", tooltip="Compare with another run, or published figures"),
-        Binding("+", "more", "More rounds", id="results.more", tooltip="Run the plan again with more rounds", show=False),
-        Binding("y", "use_lines", "mkfs line", id="results.lines", tooltip="Show and copy the row's mkfs and fstab lines"),
-        Binding("A", "advice", "Advice", id="results.advice", tooltip="Say which rows can't be excluded as the best, and why", show=False),
-        Binding("e", "export", "Export", id="results.export", tooltip="Write this view as text, csv, json or markdown"),
-        Binding("w", "with_redone", "Replaced", id="results.redone", tooltip="Show figures of replaced rounds too", show=False),
-        Binding("r", "reload", "Read again", id="results.reload", tooltip="Read the run again", show=False),
-    ]  # fmt: skip
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("results")
 
     def __init__(self) -> None:
         super().__init__()

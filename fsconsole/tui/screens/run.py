@@ -9,9 +9,8 @@ from contextlib import suppress
 from functools import partial
 from typing import ClassVar
 
-from rich.text import Text
 from textual import work
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
@@ -27,7 +26,8 @@ from fsconsole.show.gauges import age_words, gauges
 from fsconsole.show.history import RunSnapshot
 from fsconsole.show.lines import TextLine
 from fsconsole.show.race import RankingTable, ranking_table
-from fsconsole.text import cells_of, printable
+from fsconsole.text import cells_of
+from fsconsole.tui import keys
 from fsconsole.tui.bridge import Bridge
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.confirm import resume
@@ -43,11 +43,7 @@ _AGAIN_S = 1.0
 class LogScreen(Dialog[None]):
     """Shows the commands of a cell, their exit codes and outputs; updated while the cell runs."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,l,q", "dismiss", "Close", id="log.close", tooltip="Back to the run"),
-        Binding("left", "other(-1)", "Cell before", id="log.before", tooltip="The cell before"),
-        Binding("right", "other(1)", "Next cell", id="log.next", tooltip="The next cell"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("log")
 
     def __init__(self, latest: Callable[[], RunSnapshot | None], cell: int) -> None:
         super().__init__()
@@ -88,9 +84,7 @@ class LogScreen(Dialog[None]):
 class OutputScreen(Dialog[None]):
     """Shows lines that are too long for a pane, made for the width: what a command printed."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,enter", "dismiss", "Back", id="output.back", tooltip="Back", key_display="esc"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("output")
 
     def __init__(self, lines_for: Callable[[int], Sequence[TextLine | Spans]]) -> None:
         super().__init__()
@@ -156,21 +150,7 @@ class RunScreen(ConsoleScreen):
         "I/O wait      share of time in which some task, or all, waited for I/O (pressure)"
     )
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("p", "pause", "Pause", id="run.pause", tooltip="Wait before the next cell, or go on"),
-        # Before the list of cells, where k is up.
-        Binding("k", "skip", "Skip", id="run.skip", tooltip="End this cell, go on with the next", priority=True),
-        Binding("a", "stop_after", "Stop after", id="run.stop_after", tooltip="Stop after this cell"),
-        Binding("ctrl+x", "stop_now", "Stop now", id="run.stop_now", tooltip="Stop in this cell; asks first"),
-        Binding("c", "cleanup", "Clean up", id="run.cleanup", tooltip="Clean up after this killed run"),
-        Binding("r", "resume", "Resume", id="run.resume", tooltip="Resume a run that was cut short"),
-        Binding("l", "log", "Log", id="run.log", tooltip="Commands of the marked cell, with their output"),
-        Binding("t", "plotted", "Plot", id="run.plotted", tooltip="Plot throughput, dirty memory or CPU"),
-        Binding("w", "window", "Minute", id="run.window", tooltip="Plot the whole cell or the last minute", show=False),
-        Binding("v", "plot_shown", "Plot off", id="run.plot", tooltip="Show or hide the plot", show=False),
-        Binding("escape", "follow", "Follow", id="run.follow", tooltip="Mark the running cell", show=False),
-        Binding("d", "detach", "Detach", id="run.detach", tooltip="Leave the console; the run continues"),
-    ]  # fmt: skip
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("run")
 
     def __init__(self) -> None:
         super().__init__()
@@ -354,8 +334,11 @@ class RunScreen(ConsoleScreen):
         is_paused = self.snapshot is not None and self.snapshot.state.status is RunStatus.PAUSED
         self._ask(Verb.CONTINUE if is_paused else Verb.PAUSE)
 
-    def action_skip(self) -> None:
-        self._ask(Verb.SKIP)
+    @work
+    async def action_skip(self) -> None:
+        told = "It ends without figures; the run goes on with the next cell."
+        if await self.agreed("Skip this cell?", told, yes="Skip"):
+            self._ask(Verb.SKIP)
 
     def action_stop_after(self) -> None:
         self._ask(Verb.STOP_AFTER)
@@ -375,12 +358,15 @@ class RunScreen(ConsoleScreen):
                 answer = await asyncio.to_thread(ask, self.snapshot.folder, verb)
                 self.say(view.answer_words(verb, answer))
 
-    def action_detach(self) -> None:
-        if self.snapshot is not None:
-            run, place = self.snapshot.folder.name, self.session.runs_dir
-            again = f"fsconsole attach {run}{'' if place == DEFAULT_RUNS_DIR else f' --runs {place}'}"
-            words = f"Run {run} is still running; `fsconsole` or `{again}` shows it again."
-            self.app.exit(message=Text(printable(words)))
+    async def action_detach(self) -> None:
+        await self.app.action_quit()
+
+    def farewell(self) -> str:
+        if self.snapshot is None or not self.snapshot.alive:
+            return ""
+        run, place = self.snapshot.folder.name, self.session.runs_dir
+        again = f"fsconsole attach {run}{'' if place == DEFAULT_RUNS_DIR else f' --runs {place}'}"
+        return f"Run {run} is still running; `fsconsole` or `{again}` shows it again."
 
     def action_cleanup(self) -> None:
         snapshot = self.snapshot

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 from textual import work
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
@@ -19,6 +19,7 @@ from fsconsole.journal.store import list_runs, title_complaint
 from fsconsole.plan.publications import all_publications
 from fsconsole.show.run import cleaned_words
 from fsconsole.show.runs import RunEntry, comparable_lines, list_words, run_lines, runs_table
+from fsconsole.tui import keys
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.comparison import show_comparison
 from fsconsole.tui.screens.confirm import resume
@@ -40,20 +41,10 @@ class RunsScreen(ConsoleScreen):
     CSS_PATH = "runs.tcss"
     HELP: ClassVar[str] = """All runs that are kept, the newest first.
 Enter opens one: a living run is followed, a finished one shows its figures.
-A run that was cut short says where; u resumes it: finished cells are kept.
-v compares the run with another one, or with a published table: what differs first, then changes in per cent.
-Where an engine died, c removes the mounts and loop devices that it left, and restores settings."""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("t", "attach", "Attach", id="runs.attach", tooltip="Follow a living run"),
-        Binding("u", "resume", "Resume", id="runs.resume", tooltip="Finish a run that was cut short"),
-        Binding("v", "compare", "Compare", id="runs.compare", tooltip="Compare with another run, or published figures"),
-        Binding("c", "cleanup", "Clean up", id="runs.cleanup", tooltip="Clean up after killed runs"),
-        Binding("m", "rename", "Rename", id="runs.rename", tooltip="Give a run another title"),
-        Binding("x", "delete", "Delete", id="runs.delete", tooltip="Remove a run with all its figures"),
-        Binding("slash", "seek", "Filter", id="runs.filter", tooltip="Show some only", key_display="/"),
-        Binding("escape", "show_all", "All", id="runs.all", tooltip="Show all again", show=False),
-        Binding("r", "reload", "Read again", id="runs.reload", tooltip="Read the list again", show=False),
-    ]
+A run that was cut short says where; r resumes it: finished cells are kept.
+= compares the run with another one, or with a published table: what differs first, then changes in per cent.
+Where an engine died, C removes the mounts and loop devices that it left, and restores settings."""
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("runs")
 
     def __init__(self) -> None:
         super().__init__()
@@ -84,19 +75,12 @@ Where an engine died, c removes the mounts and loop devices that it left, and re
         elif run is not None:
             self.say("This run can't be opened: the reason is shown below the list.")
 
-    def action_attach(self) -> None:
-        run = self._run()
-        if run is not None and run.is_living:
-            self._open(run, "run")
-        elif run is not None:
-            self.say(f"Run {run.name} is not running: Enter shows its figures, u finishes what was cut short.")
-
     def action_resume(self) -> None:
         run = self._run()
         if run is None:
             return
         if run.is_living:
-            self.say(f"Run {run.name} is running: t follows it.")
+            self.say(f"Run {run.name} is running: Enter follows it.")
         elif self.may("Resuming a run"):
             if self.is_busy("resume"):
                 self.say("A run is being resumed already.")

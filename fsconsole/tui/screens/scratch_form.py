@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on, work
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 from textual.widgets import Button, Input, Static
@@ -25,6 +25,7 @@ from fsconsole.errors.targets import BadQuantity
 from fsconsole.model import DEFAULT_SCRATCH_DIR
 from fsconsole.system.files import nearest_existing, read_text_or
 from fsconsole.text import printable
+from fsconsole.tui import keys
 from fsconsole.tui.screens.dialogs import Dialog
 from fsconsole.tui.terminal import plain
 from fsconsole.units import format_bytes, format_guess, parse_bytes
@@ -103,9 +104,7 @@ def new_bytes(directory: str, before: frozenset[str]) -> int:
 class ScratchForm(Dialog[Scratch]):
     """Asks for size and directory, and makes the device; ends with it, or with None where none was made."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Cancel", id="scratch.leave", tooltip="Create none; cancel the one under way"),
-    ]  # fmt: skip
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("scratch")
 
     def __init__(self, children: Children, directory: str = DEFAULT_SCRATCH_DIR) -> None:
         super().__init__("New scratch device: safe to wipe")

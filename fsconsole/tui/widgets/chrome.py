@@ -10,7 +10,7 @@ from rich.segment import Segment, Segments
 from rich.style import Style
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.scrollbar import ScrollBarRender
 from textual.strip import Strip
@@ -19,26 +19,24 @@ from textual.widgets._footer import FooterKey
 
 from fsconsole.show.lines import Line, TextLine, matching, matching_words
 from fsconsole.text import cells_of, printable, shorten_middle, wrap
+from fsconsole.tui import keys
 from fsconsole.tui.terminal import plain
 from fsconsole.tui.widgets.lists import Choices, List
 from fsconsole.tui.widgets.rows import Texts
 
-_HELP, _QUIT = "show_help", "quit"
 _ANY_LINES = 10_000
 _SENTENCE_MORE = "(there is more: the tab key leads here, then up and down)"
 _THUMB, _TRACK = "█", "░"
 
 
 class Keys(Footer):
-    """The keys of the screen, in one line, whole ones as far as there is room; with ? as More where some are left out.
+    """The keys of the screen by rank, in one line, whole ones as far as there is room.
 
     Textual remakes its footer at every change of the focus, which was most of the work of a key: here only changes do.
     """
 
-    def __init__(self, leave_out: Sequence[str] = ()) -> None:
-        """Show keys; leave_out holds actions whose keys go first, the least important one first."""
+    def __init__(self) -> None:
         super().__init__(show_command_palette=False, compact=True)
-        self._leave_out = tuple(leave_out)
         self._shown: tuple[object, ...] = ()
 
     async def recompose(self) -> None:
@@ -52,19 +50,21 @@ class Keys(Footer):
             await super().recompose()
 
     def compose(self) -> ComposeResult:
-        made = list(super().compose())
-        keys = [key for key in made if isinstance(key, FooterKey)]
-        left = list(keys)
-        last = [*(key.action for key in reversed(keys) if key.action not in (_HELP, _QUIT)), _QUIT]
-        for action in (*self._leave_out, *last):
+        ranks = {
+            one.binding.action: keys.RANKS.get(one.binding.id or "", 0)
+            for one in self.screen.active_bindings.values()
+            if one.binding.show
+        }
+        made = (key for key in super().compose() if isinstance(key, FooterKey))
+        left = sorted(made, key=lambda key: ranks.get(key.action, 0))
+        while len(left) > 1:
             columns = sum(cells_of(key.key_display) + cells_of(key.description) + 2 for key in left)
             if columns <= self.app.size.width:
                 break
-            left = [key for key in left if key.action != action]
-        for key in left:
-            if key.action == _HELP and len(left) < len(keys):
-                key.description = "More"
-        yield from (widget for widget in made if not isinstance(widget, FooterKey) or widget in left)
+            passing = [key for key in left if ranks.get(key.action, 0) < keys.ALWAYS_LAST]
+            # The help stays to the end: it names what is left out.
+            left.remove(passing[-1] if passing else left[-1])
+        yield from left
 
     def on_resize(self, _event: events.Resize) -> None:
         if self._shown and self._shown[0] != self.app.size.width:
@@ -119,10 +119,7 @@ class ListFilter(Vertical):
     ListFilter > .filter--left { display: none; height: auto; color: $text-muted; }
     ListFilter.-typing > Input, ListFilter.-narrowed > .filter--left { display: block; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,tab", "keep", "Keep", id="filter.keep", tooltip="Go to the lines that are left", key_display="enter"),
-        Binding("escape", "clear", "All", id="filter.clear", tooltip="Show all lines again"),
-    ]  # fmt: skip
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("filter")
 
     def __init__(self, choices: Choices, what: str) -> None:
         super().__init__()

@@ -9,7 +9,7 @@ from typing import ClassVar
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
@@ -19,6 +19,7 @@ from textual.widget import Widget
 from fsconsole.results.table import TableValue
 from fsconsole.show.lines import Line
 from fsconsole.text import printable
+from fsconsole.tui import keys
 from fsconsole.tui.widgets.rows import TONES, LineItems, Rows, TableRows, Texts
 
 _LEAST_WIDTH = 20
@@ -89,16 +90,7 @@ class List(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         text-style: $block-cursor-text-style;
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "by(-1)", "Up", id="list.up", tooltip="One line up", show=False),
-        Binding("down,j", "by(1)", "Down", id="list.down", tooltip="One line down", show=False),
-        Binding("pageup", "pages(-1)", "Page up", id="list.pageup", tooltip="One page up", show=False),
-        Binding("pagedown", "pages(1)", "Page down", id="list.pagedown", tooltip="One page down", show=False),
-        Binding("home", "to(0)", "First", id="list.home", tooltip="To the first line", show=False),
-        Binding("end", "to(-1)", "Last", id="list.end", tooltip="To the last line", show=False),
-        Binding("space", "read_on", "Read on", id="list.space", tooltip="One page down", show=False),
-        Binding("enter", "open", "Open", id="list.open", tooltip="Open this line", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("list")
     opens_on_click = False
 
     class Moved(_Told):
@@ -110,9 +102,8 @@ class List(Toned, ScrollView, can_focus=True, inherit_bindings=False):
     class Ticked(_Told):
         """Space was pressed on an item, or its mark was clicked."""
 
-    def __init__(self, *, id: str | None = None, space_reads_on: bool = True) -> None:
+    def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._space_reads_on = space_reads_on
         self._make: MakeRows | None = None
         self.rows: Rows = Texts(())
         self.cursor = 0
@@ -198,10 +189,7 @@ class List(Toned, ScrollView, can_focus=True, inherit_bindings=False):
             self.action_open()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        cursor = {"open": True, "tick": True, "read_on": False}.get(action)
-        if action == "read_on" and not self._space_reads_on:
-            return False
-        return self.can_focus and cursor in (None, self.rows.has_cursor)
+        return self.can_focus and (action not in ("open", "tick") or self.rows.has_cursor)
 
     def action_by(self, lines: int) -> None:
         if self.rows.has_cursor:
@@ -216,9 +204,6 @@ class List(Toned, ScrollView, can_focus=True, inherit_bindings=False):
             self._move(self.rows.item_at(max(0, min(line, self.rows.height - 1))), lines)
         else:
             self._scroll(self.scroll_offset.y + lines)
-
-    def action_read_on(self) -> None:
-        self.action_pages(1)
 
     def action_to(self, end: int) -> None:
         """Go to the first line (0) or the last one (-1)."""
@@ -291,10 +276,7 @@ class Choices(List):
     """A list of lines that are ticked and opened; a click opens."""
 
     DEFAULT_CSS = "Choices { height: auto; max-height: 100%; }"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "tick", "Tick", id="choices.tick", tooltip="Off, on, compare where there are several values"),
-        Binding("right", "open", "Open", id="choices.open", tooltip="Open this line", show=False),
-    ]  # fmt: skip
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("choices")
     opens_on_click = True
 
     def __init__(self, *, id: str, ticks: bool = True) -> None:
@@ -325,11 +307,7 @@ class Table(List):
     """A list of rows under heads, which have a cursor of their own; no scrollbar, the rule tells the place."""
 
     DEFAULT_CSS = "Table { scrollbar-size: 0 0; }"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left", "columns(-1)", "Left", id="table.left", tooltip="The column before", show=False),
-        Binding("right", "columns(1)", "Right", id="table.right", tooltip="The next column", show=False),
-        Binding("enter", "open", "Open", id="list.open", tooltip="Open this row", key_display="enter"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("table")
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -1,0 +1,135 @@
+"""The table of keys: one meaning each, no clash, nothing that ends or wipes without a question, all told in help and docs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from textual.binding import Binding
+from textual.dom import DOMNode
+
+from fsconsole.client.children import Done
+from fsconsole.model.events import Verb
+from fsconsole.tui import keys, screens, widgets
+from fsconsole.tui.app import ConsoleApp
+from tests.tui.harness import Scripted, classes_in, console, drive, picture
+from tests.tui.keys_page import PAGE, page
+from tests.tui.living import living_run
+from tests.tui.recorded import recorded
+from tests.tui.waiting import shows, until
+
+CLASSES = (ConsoleApp, *classes_in(screens, DOMNode), *classes_in(widgets, DOMNode))
+
+
+def test_a_key_has_one_meaning_and_a_place_has_it_once() -> None:
+    names = Counter(name for key in keys.KEYS for name in key.keys)
+    assert [name for name, count in names.items() if count > 1] == []
+    for key in keys.KEYS:
+        places = Counter(use.place for use in key.uses)
+        assert [place for place, count in places.items() if count > 1] == [], key.keys
+
+
+def test_every_binding_of_the_console_comes_from_the_table_and_every_use_is_bound() -> None:
+    table = {use.id for key in (*keys.KEYS, *keys.ANSWERS) for use in key.uses}
+    bound = {
+        binding.id for cls in CLASSES for binding in Binding.make_bindings(vars(cls).get("BINDINGS", ())) if binding.id
+    }
+    own = [cls for cls in CLASSES for binding in vars(cls).get("BINDINGS", ()) if binding.id not in table]
+    assert own == []
+    assert bound == table
+
+
+def test_what_ends_wipes_or_deletes_is_no_plain_letter_or_asks_and_no_key_is_flow_control() -> None:
+    for key in keys.KEYS:
+        harms = [use for use in key.uses if use.asks]
+        is_plain = any(len(name) == 1 and name.islower() for name in key.keys)
+        assert not harms or not is_plain or "asks" in key.means, key.keys
+        # XOFF and XON of serial lines, suspend, quit.
+        assert not {"ctrl+s", "ctrl+q", "ctrl+z", "ctrl+backslash"} & set(key.keys)
+    assert {"ctrl+s", "ctrl+q"}.isdisjoint(console()._bindings.key_to_bindings)
+
+
+LETTERS = "abcdefghijklmnoprstuvwxyz"
+
+
+async def test_no_plain_letter_asks_more_of_a_living_run_than_to_pause_or_to_stop_after_its_cell(
+    tmp_path: Path,
+) -> None:
+    children = Scripted()
+    with living_run(tmp_path) as run:
+        async with drive(console(children, folder=run.folder, runs_dir=tmp_path), "3") as pilot:
+            await shows(pilot, "WORKLOAD")
+            for letter in LETTERS.replace("d", ""):
+                await pilot.press(letter, "escape")
+                await pilot.pause()
+        assert set(run.asked) <= {Verb.PAUSE, Verb.CONTINUE, Verb.STOP_AFTER}
+    assert children.acted == []
+
+
+@pytest.mark.parametrize("mode", ["5", "4"])
+async def test_no_plain_letter_changes_a_kept_run(tmp_path: Path, mode: str) -> None:
+    recorded("stopped", tmp_path)
+    children = Scripted({"devices": Done((), 0, "[]", "")})
+    async with drive(console(children, runs_dir=tmp_path), mode) as pilot:
+        for letter in LETTERS:
+            await pilot.press(letter, "escape")
+            await pilot.pause()
+    assert children.acted == []
+
+
+@pytest.mark.parametrize(
+    ("mode", "place"), [("1", "devices"), ("2", "plan"), ("3", "run"), ("4", "results"), ("5", "runs")]
+)
+async def test_help_lists_all_keys_of_the_screen_and_its_commands(tmp_path: Path, mode: str, place: str) -> None:
+    async with drive(console(folder=recorded("grid", tmp_path), runs_dir=tmp_path), mode, size=(200, 120)) as pilot:
+        await pilot.press("?")
+        shown = " ".join((await shows(pilot, "Keys")).replace("│", " ").split())
+        for wanted in (place, "app", "list"):
+            for _, use in keys.keys_of(wanted):
+                assert f"{use.label}: {use.does}" in shown
+        for use in keys.COMMANDS:
+            assert (f"{use.label}: {use.does}" in shown) == (use.place == place)
+
+
+async def test_the_palette_lists_commands_and_no_movements() -> None:
+    app = console()
+    async with drive(app, "2") as pilot:
+        await pilot.pause()
+        titles = {command.title for command in app.get_system_commands(app.screen)}
+    assert {"Quit", "Start..", "Save", "Try"} <= titles
+    assert titles.isdisjoint({"Up", "Down", "First", "Last", "Page up", "Page down"})
+
+
+def test_the_page_of_keys_is_made_from_the_table() -> None:
+    assert PAGE.read_text() == page(), "python -m tests.tui.keys_page"
+
+
+async def test_quitting_asks_where_the_plan_is_not_saved_and_a_second_q_does_not_answer(tmp_path: Path) -> None:
+    for way in ("q", "ctrl+c"):
+        app = console(runs_dir=tmp_path)
+        async with drive(app, "5") as pilot:
+            await shows(pilot, "There are no runs")
+            app.session.unsaved = "The plan has unsaved changes."
+            await pilot.press(way, way)
+            await shows(pilot, "Quit all the same?", "unsaved changes")
+            await until(pilot, lambda a=app: a.focused is not None and a.focused.id == "no")
+            await pilot.press("enter")
+            await until(pilot, lambda p=pilot: "Quit all the same?" not in picture(p))
+            assert not app._exit
+            await pilot.press(way, "y")
+            await pilot.pause()
+            assert app._exit
+
+
+async def test_ctrl_c_detaches_from_a_living_run_and_says_how_to_come_back(tmp_path: Path) -> None:
+    with living_run(tmp_path) as run:
+        app = console(folder=run.folder, runs_dir=tmp_path)
+        said: list[str] = []
+        app.exit = lambda *_, message=None, **__: said.append(str(message))  # type: ignore[method-assign]
+        async with drive(app, "3") as pilot:
+            await shows(pilot, "WORKLOAD")
+            await pilot.press("ctrl+c")
+            await pilot.pause()
+        assert run.asked == []
+    assert f"fsconsole attach {run.folder.name}" in said[0]
