@@ -32,7 +32,7 @@ _DEFAULT_CHUNK_BYTES = 512 * KIB
 """mdadm's own (man 8 mdadm, --chunk), said so that another version makes the same."""
 _BITMAP_FROM_BYTES = 100 * GIB
 """Of a member: from there mdadm makes a bitmap by itself (Create.c)."""
-MEASURED_ONLY = frozenset({"nosuid", "nodev", "init_itable", "noinit_itable"})
+_MEASURED_ONLY = frozenset({"nosuid", "nodev", "init_itable", "noinit_itable"})
 """Mount options of every measurement, and those that a kit leaves out."""
 _ANY = "any"
 """Stands for a disk whose settings are asked for."""
@@ -76,7 +76,7 @@ def build_kit(filesystem: Filesystem, measured: Measured, wanted: Wanted) -> Kit
     device = array.path if array is not None else wanted.devices[0].path
     to = Destination(device, wanted.uuid, wanted.mount_point)
     lines = apply_lines(filesystem, derived.variant, to, pinned=derived.pinned)
-    follows = {*filesystem.kit.by_size, *filesystem.kit.by_device, *filesystem.kit.by_use} | MEASURED_ONLY
+    follows = following(filesystem, lines.mount_words)
     return Kit(
         schema=SCHEMA,
         version=__version__,
@@ -97,6 +97,13 @@ def build_kit(filesystem: Filesystem, measured: Measured, wanted: Wanted) -> Kit
         mount_features=tuple(sorted((key, of) for key, of in measured.mount.items() if key not in follows)),
         differing=tuple(_sentences(measured, wanted, derived, lines.stripped)),
     )
+
+
+def following(filesystem: Filesystem, mount_words: Sequence[str]) -> frozenset[str]:
+    """Return the names of features and mount options that follow size, device or use, but for those that the row set."""
+    rules = filesystem.kit
+    said = {word.partition("=")[0] for word in mount_words}
+    return frozenset({*rules.by_size, *rules.by_device, *rules.by_use, *_MEASURED_ONLY} - said)
 
 
 def require_plain(wanted: Wanted) -> None:

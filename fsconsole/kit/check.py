@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from fsconsole.catalog.filesystem import Filesystem
-from fsconsole.kit.build import MEASURED_ONLY
+from fsconsole.kit.build import following
 from fsconsole.kit.files import MDADM_CONFIGS, fstab_entry, managed_files, mdadm_line
 from fsconsole.kit.values import Kit
 from fsconsole.model.answers import KitCheckAnswer
@@ -53,8 +53,7 @@ class Box:
 
 def free_names(kit: Kit, filesystem: Filesystem) -> frozenset[str]:
     """Return the names of features and mount options that may be anything: they follow size, device or use."""
-    rules = filesystem.kit
-    return frozenset({*rules.by_size, *rules.by_device, *rules.by_use, *MEASURED_ONLY}) - dict(kit.features).keys()
+    return following(filesystem, kit.mount_words) - dict(kit.features).keys()
 
 
 def check_kit(kit: Kit, box: Box, free: frozenset[str]) -> tuple[KitCheckAnswer, ...]:

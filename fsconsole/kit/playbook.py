@@ -45,6 +45,8 @@ def _parts(kit: Kit) -> Iterator[str]:
 
 def _file_tasks(kit: Kit) -> Iterator[str]:
     for file in managed_files(kit):
+        folder = file.path.rpartition("/")[0]
+        yield f"    - name: {_quoted(folder)}\n      ansible.builtin.file:\n        path: {_quoted(folder)}\n        state: directory\n"
         yield f"    - name: {_quoted(file.path)}\n      ansible.builtin.copy:\n        dest: {_quoted(file.path)}\n"
         yield f'        mode: "0644"\n        content: !unsafe {_quoted(file.content)}\n'
         if file.path.startswith("/etc/udev/"):

@@ -17,6 +17,8 @@ from fsconsole.errors import ExitCode
 from fsconsole.inspect.features import parse_mkfs_features
 from fsconsole.kit.derive import derive
 from fsconsole.kit.lines import Destination, apply_lines
+from fsconsole.model.answers import KitVerified, KitWritten
+from fsconsole.model.wire import decode_whole
 from fsconsole.text import MIB
 from tests.conftest import MakeLoopDevice, run
 from tests.loop.commands import fails
@@ -66,7 +68,9 @@ class Place:
         """Return what differs: found by what was looked at."""
         done = self.run(*FSCONSOLE, "verify-kit", str(kit), "--json")
         assert done.returncode == code, done.stdout + done.stderr
-        return {one["what"]: one["found"] for one in json.loads(done.stdout)["checks"] if one["verdict"] != "same"}
+        answer = decode_whole(KitVerified, done.stdout)
+        assert answer.differences == (len(answer.checks) - sum(one.verdict == "same" for one in answer.checks))
+        return {one.what: one.found for one in answer.checks if one.verdict != "same"}
 
 
 @pytest.fixture
@@ -165,8 +169,12 @@ def test_a_device_that_is_not_blank_is_refused_by_the_command_and_by_the_script(
             assert "mounted" in done.stderr if content == "a mount" else "not blank" in done.stderr
     assert not (tmp_path / "again").exists()
     if content != "a mount":
-        forced = fsconsole(*words, "--force", str(tmp_path / "forced"))
+        forced = fsconsole(*words, "--force", "--json", str(tmp_path / "forced"))
         assert forced.returncode == 0, forced.stderr
+        answer = decode_whole(KitWritten, forced.stdout)
+        assert answer.devices == (blank,)
+        assert any("data=writeback" in risk for risk in answer.unsafe)
+        assert answer.differing[0].startswith("UNSAFE: ")
         assert "is overwritten" in place.apply(tmp_path / "forced", "--overwrite", blank)
         assert place.verify(tmp_path / "forced") == {}
 
