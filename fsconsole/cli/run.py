@@ -45,7 +45,8 @@ def run(
     one table. It needs no consent, and no root where you may write; then give --runs a directory of your own.
 
     Scratch devices need no consent; any other device needs the code that `fsconsole plan` prints for its current
-    content. Ctrl-C or SIGTERM stops after the current cell, twice: immediately; closing the terminal only ends the
+    content. On a terminal Ctrl-C asks: detach, stop after the current cell, stop now; elsewhere it, like SIGTERM, stops
+    after the current cell, twice: immediately; closing the terminal only ends the
     view. With --detach, Ctrl-C during the start stops the run immediately.
 
     Exit code: 3 if cells failed. Else, where the plan requires figures of its workloads: 0 if a row meets all requirements,

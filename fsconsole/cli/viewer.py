@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
+import termios
 import time
+import tty
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from datetime import datetime, timezone
 from types import FrameType, TracebackType
@@ -87,7 +90,7 @@ class PrintedView:
 # A signal never leaves a run in progress without a view by accident. Until hold() it ends the command, by an exception
 # that undoes what was made; from then on it is noted, and either require_none() ends the command by it or, when
 # the engine has been started, pass_on_to() hands it to the engine: Ctrl-C and SIGTERM ask it to stop after the current
-# cell, and again to stop now. SIGHUP only ends the view.
+# cell, and again to stop now. On a terminal the first Ctrl-C only asks what is meant. SIGHUP only ends the view.
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -110,6 +113,10 @@ class Interrupts:
         self._noted: list[int] = []
         self.asked = False
         """True from the first signal that asks the engine to stop."""
+        self.may_question = False
+        """True where somebody can answer: then the first Ctrl-C is a question."""
+        self.is_questioning = False
+        """True from that Ctrl-C to its answer."""
         self._wanted: list[Verb] = []
         self._folder: RunFolder | None = None
 
@@ -197,10 +204,60 @@ class Interrupts:
             # Another one would interrupt the undoing.
             self._holding = True
             raise _ending(number)
-        if number != signal.SIGHUP:
-            self._wanted.append(Verb.STOP_NOW if self.asked or self._at_once else Verb.STOP_AFTER)
-            self.asked = True
-            self.deliver()
+        if number == signal.SIGINT and self.may_question and not (self.asked or self.is_questioning):
+            self.is_questioning = True
+            say(_QUESTION)
+        elif number != signal.SIGHUP:
+            self.want(Verb.STOP_NOW if self.asked or self._at_once else Verb.STOP_AFTER)
+
+    def want(self, verb: Verb) -> None:
+        """Ask the engine to stop."""
+        self._wanted.append(verb)
+        self.asked, self.is_questioning = True, False
+        self.deliver()
+
+
+_QUESTION = "d detach, a stop after this cell, X stop now, any other key goes on (Ctrl-C again: stop after this cell)"
+
+
+class Answers:
+    """Keys that answer the question of a Ctrl-C; a context that gives the terminal back as it was."""
+
+    def __init__(self, interrupts: Interrupts, stdin: int) -> None:
+        self._interrupts, self._stdin = interrupts, stdin
+        self._former: list[int | list[bytes | int]] | None = None
+        interrupts.may_question = True
+
+    def __enter__(self) -> Answers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._interrupts.may_question = False
+        self._give_back()
+
+    def detaches(self) -> bool:
+        """Carry out an answer, if there is one; return True where it is to detach."""
+        if not self._interrupts.is_questioning:
+            self._give_back()
+            return False
+        if self._former is None:
+            # Only now: a job in the background would be stopped by it.
+            self._former = termios.tcgetattr(self._stdin)
+            tty.setcbreak(self._stdin, termios.TCSANOW)
+        if not select.select([self._stdin], [], [], 0)[0]:
+            return False
+        key = os.read(self._stdin, 1)
+        if key in (b"a", b"X"):
+            self._interrupts.want(Verb.STOP_AFTER if key == b"a" else Verb.STOP_NOW)
+        elif key != b"d":
+            self._interrupts.is_questioning = False
+            say("The run goes on.")
+        return key == b"d"
+
+    def _give_back(self) -> None:
+        if self._former is not None:
+            termios.tcsetattr(self._stdin, termios.TCSADRAIN, self._former)
+            self._former = None
 
 
 def _ending(number: int) -> BaseException:
@@ -321,15 +378,25 @@ def watch(folder: RunFolder, *, as_json: bool, interrupts: Interrupts | None = N
     """
     from fsconsole.cli.results import ending_code, report, terminal_width
 
+    can_answer = interrupts is not None and not as_json and sys.stdin.isatty() and is_live(sys.stdout)
+    is_detached = False
+
     def deliver(_state: RunState) -> bool:
         """Ask again for what an engine that was just beginning did not hear; a run is followed to its end."""
+        nonlocal is_detached
         if interrupts is not None:
             interrupts.deliver()
-        return False
+        is_detached = answers is not None and answers.detaches()
+        return is_detached
 
-    with run_view(as_json=as_json) as view:
+    with ExitStack() as stack:
+        answers = stack.enter_context(Answers(interrupts, sys.stdin.fileno())) if interrupts and can_answer else None
+        view = stack.enter_context(run_view(as_json=as_json))
         # Whoever only looks on ends with the output; whoever started the run sees it to its end.
         state = follow(folder, view if interrupts is None else LastingView(view, folder), until=deliver)
+    if is_detached:
+        say(f"The run goes on; `fsconsole attach {folder.name}` shows it.")
+        return 0
     remove_owned_scratch(state)
     if interrupts is not None:
         interrupts.give_back()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
+import termios
 
 import pytest
 
 from fsconsole.cli import viewer as module
-from fsconsole.cli.viewer import Interrupts
+from fsconsole.cli.viewer import Answers, Interrupts
 from fsconsole.errors.runs import EngineNotListening, EngineSilent
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.events import Verb
@@ -119,7 +121,7 @@ def test_what_was_ignored_stays_ignored(asked):
 
 def ended_by(*lines: str) -> tuple[int, str, str]:
     """Run a program that begins with the import of Interrupts."""
-    code = "\n".join(("import os", "from fsconsole.cli.viewer import Interrupts", *lines))
+    code = "\n".join(("import os", "from fsconsole.cli.viewer import Answers, Interrupts", *lines))
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
     return done.returncode, done.stdout, done.stderr
 
@@ -167,3 +169,44 @@ def test_a_command_that_was_asked_to_stop_before_it_told_its_run_goes_on_to_hear
         press()
     assert asked == [Verb.STOP_NOW, Verb.STOP_NOW]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.fixture
+def terminal():
+    """Both ends of a terminal: its keyboard, and what the command reads."""
+    keyboard, stdin = os.openpty()
+    yield keyboard, stdin
+    os.close(keyboard)
+    os.close(stdin)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [(b"d", [], True), (b"a", [Verb.STOP_AFTER], False), (b"X", [Verb.STOP_NOW], False), (b"x", [], False)],
+)
+def test_on_a_terminal_the_first_ctrl_c_asks_what_is_meant(asked, capsys, terminal, answer):
+    (keyboard, stdin), (key, verbs, detaches) = terminal, answer
+    former = termios.tcgetattr(stdin)
+    with Interrupts() as interrupts, Answers(interrupts, stdin) as answers:
+        interrupts.hold()
+        interrupts.pass_on_to(FOLDER)
+        assert not answers.detaches()
+        press()
+        assert "d detach, a stop after this cell, X stop now" in capsys.readouterr().err
+        assert not answers.detaches()
+        assert asked == []
+        os.write(keyboard, key)
+        select.select([stdin], [], [])
+        assert answers.detaches() == detaches
+        assert asked == verbs
+        answers.detaches()
+    assert termios.tcgetattr(stdin) == former
+
+
+def test_a_second_ctrl_c_stops_after_the_cell_and_a_third_one_now(asked, terminal):
+    with Interrupts() as interrupts, Answers(interrupts, terminal[1]):
+        interrupts.hold()
+        interrupts.pass_on_to(FOLDER)
+        for verbs in ([], [Verb.STOP_AFTER], [Verb.STOP_AFTER, Verb.STOP_NOW]):
+            press()
+            assert asked == verbs
