@@ -32,7 +32,7 @@ from fsconsole.results.sentences import RunFindings, findings_of
 from fsconsole.show import results as view
 from fsconsole.show.apply import safety_of, use_lines, use_words
 from fsconsole.show.more_rounds import barred_words, lasts_words, rounds_complaint, wanted_rounds, with_repeats
-from fsconsole.show.replay import Frame
+from fsconsole.show.replay import Frame, cell_of
 from fsconsole.show.runs import RunEntry, published_lines
 from fsconsole.text import cells_of, shorten_middle
 from fsconsole.tui import keys, planfiles
@@ -472,7 +472,8 @@ Below: the row's rounds as dots beside the baseline's, its other columns, its wa
         if shown is None or seen is None:
             return
         block = seen.race
-        drawn = (shown.folder, shown.look.state, block)
+        # Finished cells stay as they are: a living run is not read again with each of its steps.
+        drawn = (shown.folder, block.name, [cell_of(row, block) for row in block.rows]) if block is not None else None
         if block is not None and drawn != self._drawn:
             with self.complaining():
                 race = await asyncio.to_thread(read_race, shown.folder, shown.look.state, block)
