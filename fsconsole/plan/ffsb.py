@@ -17,8 +17,9 @@ from fsconsole.catalog.tables import Table, nearest_words
 from fsconsole.errors.targets import ProfileRefused
 from fsconsole.model.workload import WorkloadKind
 from fsconsole.plan.ffsb_profile import Profile, Said, Section, SectionKind, parse_profile
+from fsconsole.plan.kinds import MAX_DURATION_S, MAX_FILE_SIZE_BYTES, MAX_FILES, MAX_THREADS, MAX_WEIGHT
 from fsconsole.plan.shipped import configs_folder
-from fsconsole.text import MIB
+from fsconsole.text import GIB, MIB
 from fsconsole.units import format_bytes_exact
 
 MAX_PROFILE_BYTES = MIB
@@ -93,6 +94,7 @@ def _text(table: Table, path: Path) -> str:
 def workload_tables(profile: Profile, name: str, given: Mapping[str, object]) -> tuple[_Plan, ...]:
     """Return the [[workload]] tables of a profile; given are keys of the plan for its thread group. Raises ProfileRefused."""
     _refuse_what_nothing_does(profile)
+    _refuse_what_is_too_large(profile, given)
     (filesystem,), (group,) = (profile.root.of(kind) for kind in (SectionKind.FILESYSTEM, SectionKind.THREADGROUP))
     made: list[_Plan] = []
     if filesystem.number("num_files"):
@@ -142,6 +144,26 @@ def _refuse_what_nothing_does(profile: Profile) -> None:
         for key, said in section.keys.items():
             if key in _NOTHING_DOES and (said.number or key in _OF_TEXT):
                 raise profile.refused(said, _NOTHING_DOES[key])
+
+
+_MOST: Mapping[str, int] = {
+    "time": int(MAX_DURATION_S), "num_files": MAX_FILES, "num_threads": MAX_THREADS, "create_blocksize": GIB,
+    "read_blocksize": GIB, "write_blocksize": GIB, "min_filesize": MAX_FILE_SIZE_BYTES,
+    "max_filesize": MAX_FILE_SIZE_BYTES, "size_weight": MAX_FILE_SIZE_BYTES,
+}  # fmt: skip
+"""Bounds of the plan's keys that they become."""
+_REPLACED = {"num_threads": "threads", "time": "duration"}
+"""Keys that the plan may replace, with its own name of them."""
+
+
+def _refuse_what_is_too_large(profile: Profile, given: Mapping[str, object]) -> None:
+    for section in (profile.root, *profile.root.children):
+        for said in (*section.keys.values(), *section.weights):
+            most = MAX_WEIGHT if said.key.endswith("_weight") and not said.weight else _MOST.get(said.key)
+            if most is not None and said.number > most and _REPLACED.get(said.key) not in given:
+                raise profile.refused(said, f"at most {most}")
+            if said.weight > MAX_WEIGHT:
+                raise profile.refused(said, f"a weight of at most {MAX_WEIGHT}")
 
 
 def _file_set(profile: Profile, filesystem: Section, name: str) -> _Plan:

@@ -225,10 +225,16 @@ def line_of(text: str, line: str) -> int:
         (MAIL_6_0, "    write_blocksize=4KB", "    write_blocksize=8KB", "must have one size"),
         (MAIL_6_0, "    delete_weight=1", "    fsync_file=1", "only FFSB 5.x knows it"),
         (MAIL_6_0, "    num_files=1000", "    num_files=0", "num_files is 0"),
+        (OLD, "time=30", "time=99999999", "at most 2592000"),
+        (OLD, "\tnum_files=100", "\tnum_files=99999999", "at most 10000000"),
+        (OLD, "\tnum_threads=8", "\tnum_threads=5000", "at most 4096"),
+        (OLD, "\tmax_filesize=1048576", "\tmax_filesize=99999999999999", "at most 70368744177664"),
+        (OLD, "\twrite_weight=1", "\twrite_weight=2000000", "at most 1000000"),
+        (MAIL_6_0, "    create_blocksize=8KB", "    size_weight 4k 2000000", "a weight of at most 1000000"),
         (MAIL_6_0, "        enable_range=1", "        enable_rage=1", "nearest: enable_range"),
     ],
 )  # fmt: skip
-def test_what_is_not_read_as_ffsb_does_it_is_refused_with_its_line(
+def test_what_is_not_read_as_ffsb_does_it_or_is_too_large_is_refused_with_its_line(
     text: str, old: str, new: str, words: str, tmp_path: Path
 ) -> None:
     assert old in text
