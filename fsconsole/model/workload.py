@@ -223,9 +223,14 @@ class Workload(Wire, frozen=True):
         return self.is_built_in or self.kind in PROGRAMS or self.generator in PROGRAMS
 
     @property
+    def copy_flags(self) -> str:
+        """Flags that a copy gives to cp."""
+        return self.copy_with or "-r"
+
+    @property
     def keeps_links(self) -> bool:
         """True for a copy that links hard links again, where `cp -r` makes files of their own."""
-        return "-a" in self.copy_with.split()
+        return "-a" in self.copy_flags.split()
 
     @property
     def is_open(self) -> bool:

@@ -164,7 +164,7 @@ def workload_title(workload: Workload) -> str:
 def _copy_words(workload: Workload) -> str:
     what = " ".join(workload.sources) or "the files of an earlier load"
     most = f", the first {units.format_bytes(workload.at_most_bytes)}" if workload.at_most_bytes else ""
-    return f"cp {workload.copy_with} of {what}{most}{_sources_words(workload)}"
+    return f"cp {workload.copy_flags} of {what}{most}{_sources_words(workload)}"
 
 
 def _sources_words(workload: Workload) -> str:

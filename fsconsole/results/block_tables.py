@@ -100,7 +100,7 @@ def _program_words(load: Workload) -> str:
         return shorten_middle(" ".join(" ".join(load.argv).split()), _LONGEST_COMMAND)
     what = shorten_middle(" ".join(load.sources), _LONGEST_COMMAND) or "an earlier load's files"
     size = f", {load.sources_files} files, {format_bytes(load.sources_bytes)}" if load.sources_files else ""
-    return f"cp {load.copy_with or '-r'} of {what}{size}"
+    return f"cp {load.copy_flags} of {what}{size}"
 
 
 def _own_load(row: BlockRow) -> Workload:

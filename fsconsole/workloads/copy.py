@@ -15,7 +15,7 @@ def argvs(workload: Workload, directory: str, source: SourceFiles | None) -> tup
 
     It stays on one filesystem for each source, as the manifest does. Raises GeneratorFailed.
     """
-    words = ("cp", *(workload.copy_with or "-r").split(), "--one-file-system")
+    words = ("cp", *workload.copy_flags.split(), "--one-file-system")
     if workload.sources:
         parents = ("--parents",) if workload.at_most_bytes else ()
         return ((*words, *parents, "--", *workload.sources, directory),)

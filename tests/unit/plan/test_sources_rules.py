@@ -14,6 +14,7 @@ from fsconsole.plan.planfile import PlanFile, written_bytes
 from fsconsole.plan.read import parse_plan
 from fsconsole.plan.read_workload import workload_of
 from fsconsole.plan.sources import source_objection, sources_objection
+from fsconsole.plan.steps import workload_title
 from fsconsole.preflight.sources import with_sources
 from fsconsole.workloads.copy import argvs
 
@@ -91,9 +92,10 @@ def test_a_copy_counts_its_bytes_where_the_space_of_a_cell_is_counted(tmp_path: 
 
 
 def test_the_flags_of_a_copy_are_words_of_cp() -> None:
-    for flags, words in (("-r", ["-r"]), ("-a --reflink=never", ["-a", "--reflink=never"])):
-        plan = parsed(f"{COPY}copy_with = '{flags}'\nsources = ['/usr']\n")
+    for key, words in (("", ["-r"]), ("copy_with = '-a --reflink=never'\n", ["-a", "--reflink=never"])):
+        plan = parsed(f"{COPY}{key}sources = ['/usr']\n")
         load = workload_of(plan.workloads, 0, (1, 65536), 1)
+        assert workload_title(load).startswith(f"copy: cp {' '.join(words)} of /usr")
         assert argvs(load, "/tree", None) == (("cp", *words, "--one-file-system", "--", "/usr", "/tree"),)
 
 
