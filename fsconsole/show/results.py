@@ -379,15 +379,15 @@ def pane_lines(view: BlockView, key: str, findings: RunFindings, width: int) -> 
         return ()
     lines: list[TextLine] = []
     if (row := view.row(key)) is not None:
-        lines += row_lines(row, block, view.grid, width)
+        lines += row_lines(row, block, view.grid, width, view.next)
     elif (pair := view.pair(key)) is not None:
         lines += text_lines(f"{pair.row} against {pair.other}", width, "strong")
-        lines += [line for said in compared_words(pair.compared, block, pair.other) for line in text_lines(said, width)]
+        said_of_pair = (*compared_words(pair.compared, block, pair.other), *filter(None, (view.next,)))
+        lines += [line for said in said_of_pair for line in text_lines(said, width)]
     elif view.grid.publication is not None:
         lines += [line for said in publication_words(view.grid.publication) for line in text_lines(said, width)]
     aged = (f"aged: {block.aged} of the device before the first load",) if block.aged else ()
     for said in (
-        *filter(None, (view.next,)),
         *aged,
         *block.common,
         *view.limits,

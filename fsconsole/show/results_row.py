@@ -29,8 +29,8 @@ _LEAST_DOTS = 20
 _MOST_NAME = 24
 
 
-def row_lines(row: BlockRow, block: Block, grid: Grid, width: int) -> tuple[TextLine, ...]:
-    """Return what is to be said of a row: name, verdict, requirements, rounds, other columns, warnings."""
+def row_lines(row: BlockRow, block: Block, grid: Grid, width: int, further: str = "") -> tuple[TextLine, ...]:
+    """Return what is to be said of a row: name, verdict, why, what to do further, rounds, other columns, warnings."""
     array = row.row.key.array
     # No figure stands without it, also where all rows share it.
     clean = ", assume-clean" if array is not None and array.assume_clean else ""
@@ -40,7 +40,7 @@ def row_lines(row: BlockRow, block: Block, grid: Grid, width: int) -> tuple[Text
     for said in (*(f"published as: {other}" for other in row.row.printed), *row.row.notes):
         lines += text_lines(said, width)
     why = (why_words(row, baseline_of(row, block)),) if is_load else ()
-    for said in filter(None, (*row_verdict(row, block), *why, *row_sentences(row.required))):
+    for said in filter(None, (*row_verdict(row, block), *why, further, *row_sentences(row.required))):
         lines += text_lines(said, width)
     lines += map(TextLine, dot_lines(row, block, width))
     is_life = block.kind is BlockKind.LIFE

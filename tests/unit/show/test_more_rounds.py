@@ -12,7 +12,10 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.state import RunStatus
 from fsconsole.results.blocks import blocks_of
 from fsconsole.results.grid import build_grid
+from fsconsole.results.sentences import RunFindings
 from fsconsole.show.more_rounds import lasts_words, next_words, rounds_complaint, wanted_rounds, with_repeats
+from fsconsole.show.results import Choice, arranged, pane_lines
+from fsconsole.show.terminal import SAFE
 from tests.unit.results.test_compare import rounds
 
 STEP = [1.0, 1.02, 0.97, 1.01, 0.99]
@@ -66,3 +69,12 @@ def test_too_few_rounds_for_verdicts_are_refused() -> None:
     assert rounds_complaint("2")
     assert rounds_complaint("x")
     assert not rounds_complaint("11")
+
+
+def test_what_to_do_next_stands_right_below_the_verdict_of_a_row() -> None:
+    view = arranged(STATE, build_grid(STATE), Choice(), SAFE)
+    (key,) = [row.key for row in view.table.rows if row.name == "jfs"]
+    lines = [line.text for line in pane_lines(view, key, RunFindings(), 80)]
+    (at,) = [place for place, line in enumerate(lines) if line.startswith("Next: + runs the plan anew")]
+    assert at < next(place for place, line in enumerate(lines) if line.startswith("jfs ") and "|" in line)
+    assert at <= 5
