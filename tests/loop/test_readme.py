@@ -9,7 +9,8 @@ from pathlib import Path
 from fsconsole.errors import ExitCode
 from fsconsole.text import MIB
 from tests.conftest import MakeLoopDevice
-from tests.loop.runs import fsconsole, succeed
+from tests.loop import test_kit
+from tests.loop.runs import FSCONSOLE, fsconsole, succeed
 from tests.unit.house.source import CHECKOUT
 
 README = (CHECKOUT / "README.md").read_text()
@@ -25,16 +26,23 @@ TESTED_ELSEWHERE = {
     "sudo ./bootstrap test": "itself",
     'sudo ln -s "$PWD/.venv/bin/fsconsole" /usr/local/sbin/': "tests/unit/house/test_bootstrap.py makes that program",
 }
+place = test_kit.place
+"""A mount namespace with an /etc of its own."""
 SMALLER = {"8GiB": "64MiB", "10m": "1s"}
 
 
-def test_the_commands_of_the_readme_lead_from_a_device_to_advice(
-    tmp_path: Path, scratch_folder: Path, loop_device: MakeLoopDevice
+def test_the_commands_of_the_readme_lead_from_a_device_to_an_applied_row(
+    tmp_path: Path, scratch_folder: Path, loop_device: MakeLoopDevice, place: test_kit.Place
 ) -> None:
-    device, plan = loop_device(320 * MIB), tmp_path / "plan.toml"
+    device, other, plan = loop_device(320 * MIB), loop_device(400 * MIB), tmp_path / "plan.toml"
     (source,) = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
     plan.write_text(source.replace("title", "repeats = 3\ntitle", 1).replace('"512MiB"', '"1MiB"'))
-    places = {"/dev/sdX": device, "PLAN.toml": str(plan)} | SMALLER
+    kit = {
+        "./kit": str(tmp_path / "kit"),
+        "./kit/apply.sh": str(tmp_path / "kit/apply.sh"),
+        "/srv/data": str(tmp_path / "mnt"),
+    }
+    places = {"/dev/sdX": device, "/dev/sdY": other, "PLAN.toml": str(plan)} | kit | SMALLER
     runs = ("--runs", str(tmp_path / "runs"))
     more = {
         "devices": (),
@@ -46,13 +54,17 @@ def test_the_commands_of_the_readme_lead_from_a_device_to_advice(
     for command in COMMANDS:
         if command in TESTED_ELSEWHERE:
             continue
-        sudo, program, *words = shlex.split(command)
-        assert (sudo, program) == ("sudo", "fsconsole"), command
-        words = [places.get(word, word) for word in words] + [*more.get(words[0], runs)]
-        if "CODE" in words:
-            words[words.index("CODE")] = CONSENT.findall(printed)[-1]
-        printed = succeed(*words) if words[0] != "quick" else typed(*words)
+        _, program, *words = [places.get(word, word) for word in shlex.split(command)]
+        if words[:1] == ["verify-kit"]:
+            printed = place.run(*FSCONSOLE, *words).stdout
+        elif program == "fsconsole":
+            words += more.get(words[0], runs)
+            words = [CONSENT.findall(printed)[-1] if word == "CODE" else word for word in words]
+            printed = succeed(*words) if words[0] != "quick" else typed(*words)
+        else:
+            printed = place.apply(Path(program).parent, *words)
         assert printed.strip(), command
+    assert "as the kit says" in printed
 
 
 def typed(*words: str) -> str:
