@@ -74,6 +74,14 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(lambda: shutil.rmtree(directory, ignore_errors=True))
 
 
+@pytest.fixture(autouse=True, scope="session")
+def state_of_nobody() -> Iterator[None]:
+    """Keep the consoles of tests, and their children, from the drafts of whoever runs them."""
+    with tempfile.TemporaryDirectory(prefix="fsconsole-state-") as directory, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", directory)
+        yield
+
+
 def pytest_report_header() -> str:
     why = why_not_on_devices()
     return f"TESTS ON REAL DEVICES ARE LEFT OUT: {why}" if why else "tests on real loop devices: included"

@@ -104,6 +104,8 @@ class ByValue(dict[str, str]):
 
 
 BARE = Argument("bare")
+DEFAULT = "default"
+"""Value of any option in a plan: the tools decide, as where the option is not given."""
 
 
 # Tables of a declaration; compared by identity, so that results can be cached.
@@ -168,6 +170,8 @@ class Option(Wire, frozen=True, eq=False):
     """Text that shows it in effect; see words.effect_of."""
     shown_in: str = ""
     """The field of the read-back features that it changes, where that has other values."""
+    common: int = 0
+    """Place among the options that the console offers first, from 1; 0: below all others."""
 
     def __post_init__(self) -> None:
         """List the texts of counted values."""
@@ -186,6 +190,10 @@ class Option(Wire, frozen=True, eq=False):
     def shown_as(self, value: str) -> str:
         """Return how this value shows when it is in effect; empty where that can't be seen."""
         return self.shown.of(value).replace("{value}", value)
+
+    def has_words(self, value: str) -> bool:
+        """Return whether a plan's value gives the tools a word; "default" gives none, unless it is one of the values."""
+        return value != DEFAULT or self.accepts(value)
 
     @property
     def values_to_try(self) -> tuple[str, ...]:

@@ -34,6 +34,13 @@ class PlanUnwritable(FsconsoleError):
     advice = "Choose another path, in an existing directory that you may write to."
 
 
+class DraftUnkept(FsconsoleError):
+    path: str
+    why: str
+    sentence = "The draft of the plan can't be kept in {path}: {why}."
+    advice = "Save the plan before you quit (w), or set XDG_STATE_HOME to a folder of your own."
+
+
 class PlanChanged(FsconsoleError):
     """A plan file that somebody else wrote while it was to be saved."""
 

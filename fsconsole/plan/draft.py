@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from math import prod
 from typing import Any, TypeVar
 
 import tomli_w
 
-from fsconsole.catalog.filesystem import Scope
+from fsconsole.catalog.filesystem import DEFAULT, Catalog, Scope
 from fsconsole.catalog.tables import Table
+from fsconsole.catalog.words import Where, choose, given_options
+from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import PlanBadValue
 from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.plan import keys
@@ -28,6 +31,7 @@ from fsconsole.plan.planfile import (
 )
 from fsconsole.plan.read import read_array, require_one_stripe_cache
 from fsconsole.plan.read_workload import read_workloads
+from fsconsole.plan.rows import Candidate, list_candidates, rows_of
 
 _Item = TypeVar("_Item")
 Values = tuple[tuple[str, str], ...]
@@ -70,9 +74,10 @@ class Draft:
         """Positions of the ticked variants in the tools' words."""
         return tuple(n for n in range(len(self.plan.variants)) if n not in self.off_variants)
 
-    def is_ticked(self, filesystem: str) -> bool:
-        """Return True if a checklist of this filesystem is ticked."""
-        return any(self.plan.checklists[number].filesystem == filesystem for number in self.checklists)
+    @property
+    def filesystems(self) -> tuple[str, ...]:
+        """The filesystems of the ticked checklists, each once."""
+        return tuple(dict.fromkeys(self.plan.checklists[number].filesystem for number in self.checklists))
 
 
 Change = Callable[[], Draft]
@@ -99,19 +104,74 @@ def new_draft() -> Draft:
     return Draft(PlanFile("New plan", loads, (Checklist("ext4"), Checklist("xfs")), repeats=5))
 
 
+_MOST_TICKED = 100
+"""Variants in words that are looked at, and combinations of options that they may become."""
+
+
+def opened(plan: PlanFile, catalog: Catalog) -> Draft:
+    """Return the draft of a plan that was read: its variants in words become ticked options where these make the same rows."""
+    names = tuple(dict.fromkeys(variant.filesystem for variant in plan.variants))
+    if not 0 < len(plan.variants) <= _MOST_TICKED:
+        return Draft(plan)
+    checklists = {
+        name: _checklist_of([each for each in plan.variants if each.filesystem == name], catalog) for name in names
+    }
+    ticked = replace(
+        plan,
+        checklists=(*plan.checklists, *(each for found in checklists.values() for each in found)),
+        variants=tuple(variant for variant in plan.variants if not checklists[variant.filesystem]),
+    )
+    try:
+        before, after = ([*map(_row, rows_of(one, list_candidates(one, catalog)).rows)] for one in (plan, ticked))
+    except FsconsoleError:
+        # The plan itself makes no rows: what is wrong is told where they are counted.
+        return Draft(plan)
+    # The first row is the baseline.
+    return Draft(ticked if before[:1] == after[:1] and sorted(before) == sorted(after) else plan)
+
+
+def _row(row: Candidate) -> tuple[str, list[str]]:
+    # Not its label: options are named in the order of the catalog.
+    return row.variant.filesystem, sorted(row.chosen.facts)
+
+
+def _checklist_of(variants: Sequence[VariantText], catalog: Catalog) -> tuple[Checklist, ...]:
+    """Return a checklist that makes these variants of one filesystem; none where options don't say all of their words."""
+    filesystem, choices = catalog.get(variants[0].filesystem), []
+    for variant in variants:
+        chosen = choose(filesystem, variant.mkfs, variant.mount, "", Where(PLACE, "variant"))
+        given = given_options(filesystem, chosen.own_mkfs, chosen.mount)
+        told = frozenset(word for each in given for word in each.words)
+        if variant.tune or variant.label or variant.as_printed or told != frozenset(chosen.own):
+            return ()
+        choices.append({each.option: each.value for each in given})
+    options = tuple(dict.fromkeys(option for choice in choices for option in choice))
+    values = [tuple(dict.fromkeys(choice.get(option, DEFAULT) for choice in choices)) for option in options]
+    if prod(map(len, values)) > _MOST_TICKED:
+        return ()
+    wanted = [tuple(choice.get(option, DEFAULT) for option in options) for choice in choices]
+    names = [option.name for option in options]
+    out = tuple(tuple(zip(names, made, strict=True)) for made in product(*values) if made not in wanted)
+    mkfs, mount = (
+        tuple((option.name, found) for option, found in zip(options, values, strict=True) if option.scope is scope)
+        for scope in (Scope.MKFS, Scope.MOUNT)
+    )
+    return (Checklist(filesystem.name, mkfs, mount, out),)
+
+
 def changed(draft: Draft, **changes: Any) -> Draft:
     """Return the draft with other parts of its plan, which no file's text describes any more."""
     return replace(draft, plan=replace(draft.plan, source="", **changes))
 
 
-def toggled_filesystem(draft: Draft, name: str) -> Draft:
-    """Return the draft with all checklists of a filesystem unticked, or ticked, or with a first one."""
-    own = frozenset(n for n, each in enumerate(draft.plan.checklists) if each.filesystem == name)
-    if draft.is_ticked(name):
-        return replace(draft, off_checklists=draft.off_checklists | own)
-    if own:
-        return replace(draft, off_checklists=draft.off_checklists - own)
+def with_filesystem(draft: Draft, name: str) -> Draft:
+    """Return the draft with one more filesystem, with the tools' own choice of all options."""
     return changed(draft, checklists=(*draft.plan.checklists, Checklist(name)))
+
+
+def toggled_checklist(draft: Draft, number: int) -> Draft:
+    """Return the draft with one checklist unticked, or ticked again."""
+    return replace(draft, off_checklists=draft.off_checklists ^ {number})
 
 
 def toggled_variant(draft: Draft, number: int) -> Draft:

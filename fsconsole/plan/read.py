@@ -159,7 +159,7 @@ def _options(table: Table, filesystem: Filesystem, *scopes: Scope) -> Iterator[t
             raise PlanUnknownKey(table.path, table.key(key), nearest_words(key, valid))
         values = table.words(key)
         for value in values:
-            if not option.accepts(value):
+            if option.has_words(value) and not option.accepts(value):
                 nearest = nearest_words(value, tuple(option.texts) or (option.wanted,))
                 why = f"{option.name} takes {option.wanted}"
                 raise OptionRefused(table.path, table.key(key), shown(value).strip('"'), why, nearest)

@@ -153,7 +153,7 @@ def _striped(text: VariantText, stripes: Geometry | None) -> VariantText:
 
 def _words(filesystem: Filesystem, scope: Scope, values: dict[str, str]) -> Iterator[str]:
     for option in filesystem.options:
-        if option.scope is scope and option.name in values:
+        if option.scope is scope and option.name in values and option.has_words(values[option.name]):
             yield option.text(values[option.name])
 
 

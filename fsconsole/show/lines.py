@@ -49,9 +49,30 @@ class Mark(Enum):
     NONE = ""
     OFF = "[ ]"
     ON = "[x]"
-    COMPARE = "[*]"
     BARRED = "[-]"
     """Not available; its explanation says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """One of several values beside each other on a line; each is ticked by itself."""
+
+    value: str
+    is_on: bool = False
+    is_barred: bool = False
+    """Not available; the line's explanation says why."""
+
+    @property
+    def text(self) -> str:
+        """The value between what tells its state without a colour, and a place for the cursor before it."""
+        left, right = "[]" if self.is_on else "--" if self.is_barred else "  "
+        return f" {left}{printable(self.value)}{right}"
+
+
+OTHER = "other.."
+"""Value of the chip that asks for further values."""
+FIRST_CHIP = 1
+"""The chip that the cursor is on at first: the one before it is the default, which is ticked already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +91,13 @@ class Line:
     """Its name is shown whole, over several lines where it must be; else its middle goes."""
     found_by: str = ""
     """More words by which it is looked for, beside its name and value."""
+    chips: tuple[Chip, ...] = ()
+    """Shown instead of the value."""
 
-
-def mark_of(count: int) -> Mark:
-    """Return the mark of something that takes so many values."""
-    return (Mark.OFF, Mark.ON, Mark.COMPARE)[min(count, 2)]
+    @property
+    def tone(self) -> str:
+        """The tone of its text."""
+        return "heading" if self.is_heading else "faint" if self.is_faint else ""
 
 
 def matching(shown: Sequence[Line], text: str) -> tuple[Line, ...]:
@@ -117,8 +140,12 @@ class LineRows:
         # A value keeps a third of the room, where it wants so much; names differ at their ends and go first.
         most = self._room - min(values, self._room // 3) - _GAP if values else self._room
         self._name_width = min(names, most)
+        named = max((cells_of(printable(line.name)) for line in plain if line.chips), default=0)
+        self._chip_name = min(named, self._room // 2)
+        self._chip_room = self._room - self._chip_name - 1
         self._texts: dict[int, tuple[str, ...]] = {}
-        self._is_wrapped = len(self.lines) <= _MOST_WRAPPED and any(line.wraps for line in self.lines)
+        wraps = any(line.wraps or line.chips for line in self.lines)
+        self._is_wrapped = len(self.lines) <= _MOST_WRAPPED and wraps
         self.begins: Sequence[int] = range(len(self.lines) + 1)
         """The first row of each line, and last of all how many rows there are."""
         if self._is_wrapped:
@@ -127,11 +154,60 @@ class LineRows:
     def text(self, place: int) -> tuple[str, ...]:
         """Return the text of a line, row by row."""
         if place not in self._texts:
-            self._texts[place] = self._text_of(self.lines[place])
+            self._texts[place] = self._text_of(place)
         return self._texts[place]
 
-    def _text_of(self, line: Line) -> tuple[str, ...]:
+    def spans(self, place: int, row: int, chip: int = -1) -> list[tuple[str, str]]:
+        """Return one row of a line as texts with tones; chip is the one that has the cursor."""
+        line = self.lines[place]
+        if not line.chips or line.is_heading:
+            return [(self.text(place)[row], line.tone)]
+        rows = self._chip_rows(line.chips)
+        spans = [(self._chip_lead(line, row), line.tone)]
+        for number in rows[row]:
+            text, is_set = line.chips[number].text, line.chips[number].is_on and number > 0
+            if number == chip:
+                spans.append((f">{shorten_middle(text[1:], self._chip_room - 1)}", "chip"))
+            else:
+                spans.append((shorten_middle(text, self._chip_room), "strong" if is_set else line.tone))
+        return spans
+
+    def chip_at(self, place: int, row: int, x: int) -> int | None:
+        """Return the chip of a line in this column of one of its rows; None for none."""
+        line, begin = self.lines[place], 0
+        if not line.chips:
+            return None
+        numbers = self._chip_rows(line.chips)[row]
+        for number, (text, _) in zip((None, *numbers), self.spans(place, row), strict=True):
+            if begin <= x < begin + cells_of(text):
+                return number
+            begin += cells_of(text)
+        return None
+
+    def _chip_lead(self, line: Line, row: int) -> str:
+        lead = pad_right(line.mark.value, self._mark_width) if self._mark_width else ""
+        name = "" if row else shorten_middle(printable(line.name), self._chip_name)
+        return pad_right("" if row else lead, self._mark_width) + pad_right(name, self._chip_name + 1)
+
+    def _chip_rows(self, chips: Sequence[Chip]) -> list[list[int]]:
+        """Return the numbers of the chips in each row: as many as there is room for."""
+        rows: list[list[int]] = [[]]
+        left = self._chip_room
+        for number, chip in enumerate(chips):
+            width = min(cells_of(chip.text), self._chip_room)
+            if width > left and rows[-1]:
+                rows.append([])
+                left = self._chip_room
+            rows[-1].append(number)
+            left -= width
+        return rows
+
+    def _text_of(self, place: int) -> tuple[str, ...]:
+        line = self.lines[place]
         name, value = printable(line.name), printable(line.value)
+        if line.chips and not line.is_heading:
+            rows = len(self._chip_rows(line.chips)) if self._is_wrapped else 1
+            return tuple("".join(text for text, _ in self.spans(place, row)) for row in range(rows))
         if line.is_heading:
             return (shorten_middle(name, self._room + self._mark_width),)
         width, more = self._name_width if value else self._room, []

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fsconsole import units
-from fsconsole.catalog.filesystem import Catalog, Filesystem, Option, Verdict
+from fsconsole.catalog.filesystem import DEFAULT, Catalog, Filesystem, Option, Scope, Verdict
 from fsconsole.errors import FsconsoleError
 from fsconsole.model.answers import LevelAnswer, PlanAnswer, StepAnswer
 from fsconsole.model.plan import ArraySpec, Cell, Plan, Step, array_words
@@ -18,7 +19,7 @@ from fsconsole.plan.outcome import Outcome, ThisMachine
 from fsconsole.plan.planfile import Checklist, PlanFile, TargetSpec, VariantText
 from fsconsole.plan.rows import Candidate
 from fsconsole.plan.sizing import pilot_steps
-from fsconsole.show.lines import Line, Mark, mark_of
+from fsconsole.show.lines import OTHER, Chip, Line, Mark
 from fsconsole.show.plan_text import STEP_WIDTH, acts_of, cell_words, size_words
 from fsconsole.text import cells_of, printable, shorten_middle
 
@@ -26,6 +27,7 @@ MADE = "made"
 """Prefix of the keys of lines that list the resulting arrays."""
 KNOBS = {key.name: key for key in ARRAY if key.name != "level"}
 _MOST_LINES = 200
+_MOST_NAMED = 60
 
 
 def array_lines(
@@ -48,22 +50,38 @@ def array_lines(
     return (*lines, *_made(plan, counted))
 
 
-def next_values(offered: tuple[str, ...], now: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what follows when a line is ticked once more: off, on, compare where there are several values, off."""
-    if not now:
-        return offered[:1]
-    return offered if len(now) == 1 and len(offered) > 1 else ()
+def chips_of(
+    offered: Sequence[str], now: Sequence[str], refused: Collection[str] = (), *, is_typed: bool = False
+) -> tuple[Chip, ...]:
+    """Return the default and the values of something, those that are set ticked; last a chip for typed ones."""
+    values = (value for value in dict.fromkeys((*offered, *now)) if value != DEFAULT)
+    own = (Chip(value, value in now, value in refused and value not in now) for value in values)
+    return (Chip(DEFAULT, not now or DEFAULT in now), *own, *((Chip(OTHER),) if is_typed else ()))
+
+
+def ticked_values(chips: Sequence[Chip], value: str, *, compares_default: bool = True) -> tuple[str, ...]:
+    """Return the values after a chip was ticked, none for the default alone.
+
+    The first value ticked replaces the default, which may be ticked again to be compared with it.
+    """
+    on = [chip.value for chip in chips if chip.is_on]
+    if value in on:
+        on.remove(value)
+    elif on == [DEFAULT] or (value == DEFAULT and not compares_default):
+        on = [value]
+    else:
+        on.append(value)
+    found = tuple(chip.value for chip in chips if chip.value in on)
+    return () if found == (DEFAULT,) else found
 
 
 def knob_line(key: Key, line_key: str, values: tuple[str, ...]) -> Line:
-    """Return the line of a setting, or of a knob of arrays, with the values that are ticked."""
+    """Return the line of a setting, or of a knob of arrays, with its values as chips."""
     told = [key.help]
-    if len(key.offered) > 1:
-        told.append(f"Such as {', '.join(key.offered)}; enter for other values.")
     if key.levels != LEVELS:
         told.append(f"Only {', '.join(key.levels)}: another level {key.lacks}.")
-    value = "" if key.name == "assume_clean" else ", ".join(values)
-    return Line(line_key, key.name, mark_of(len(values)), value, tuple(told))
+    chips = chips_of(key.offered, values, is_typed=key.kind.is_typed)
+    return Line(line_key, key.name, about=tuple(told), found_by=" ".join(values), chips=chips)
 
 
 def _level(level: str, number: int, lack: LevelAnswer | None, *, is_ticked: bool) -> Line:
@@ -113,32 +131,63 @@ def made_arrays(plan: PlanFile) -> tuple[ArraySpec, ...]:
         return ()
 
 
-def section_lines(draft: Draft, outcome: Outcome | None, *, with_variants: bool) -> tuple[Line, ...]:
-    """Return the sections: with_variants where these have no pane of their own."""
-    checklists = draft.plan.checklists
-    rows = sum(candidate.is_row for candidate in outcome.candidates) if outcome else 0
-    ticked = {checklists[number].filesystem for number in draft.checklists}
-    options = {n: len(checklists[n].mkfs) + len(checklists[n].mount) for n in draft.checklists}
-    return (
-        Line("filesystems", "Filesystems", value=str(len(ticked))),
-        *(
-            Line(f"options {number}", f"  {checklist_name(draft, number)}", value=str(count or ""))
-            for number, count in options.items()
-        ),
-        Line("words", "Custom options", value=str(len(draft.variants) or "")),
-        *((Line("variants", "Variants", value=f"{rows:,}"),) if with_variants else ()),
-        Line("workloads", "Workloads", value=str(len(draft.plan.workloads))),
-        Line("arrays", "Arrays", value=str(len(made_arrays(draft.plan)) or "")),
-        Line("settings", "Settings", value=str(len(draft.plan.settings))),
-        Line("run", "Run"),
+def section_lines(  # noqa: PLR0913 (each is a fact of its own)
+    draft: Draft, counted: Draft, outcome: Outcome, catalog: Catalog, here: ThisMachine, *, with_variants: bool
+) -> tuple[Line, ...]:
+    """Return filesystems with the variants that each comes to, and the other sections.
+
+    outcome is that of counted, which may be an older draft; with_variants: where these have no pane of their own.
+    """
+    rows = [candidate for candidate in outcome.candidates if candidate.is_row]
+    counts = Counter(counted.checklists[each.number] for each in rows if each.of_checklist)
+    lines = [
+        _filesystem(draft, filesystem, number, counts[number] if number is not None else 0, here)
+        for filesystem in catalog.filesystems
+        for number in (checklists_of(draft, filesystem.name) or (None,))
+    ]
+    others = (
+        ("words", "Custom", len(draft.variants)),
+        *((("variants", "Variants", len(rows)),) if with_variants else ()),
+        ("workloads", "Workloads", len(draft.plan.workloads)),
+        ("arrays", "Arrays", len(made_arrays(draft.plan))),
+        ("settings", "Settings", len(draft.plan.settings)),
+        ("run", "Repeats", 0 if draft.plan.is_auto else draft.plan.repeats),
     )
+    return (*lines, *(Line(key, name, value=_short(count)) for key, name, count in others))
+
+
+def _filesystem(draft: Draft, filesystem: Filesystem, number: int | None, rows: int, here: ThisMachine) -> Line:
+    lacks, title = here.why_not(filesystem), filesystem.title.removeprefix(f"{filesystem.name}: ")
+    is_on = number is not None and number not in draft.off_checklists
+    mark = Mark.ON if is_on else Mark.BARRED if lacks else Mark.OFF
+    about = (
+        *([f"It can't be used here: {lacks}"] if lacks else ()),
+        f"{title}.",
+        f"Driver: {filesystem.driver}.",
+        f"Check: {filesystem.check_note}.",
+    )
+    key = f"options {number}" if number is not None else f"{NEW} {filesystem.name}"
+    name = checklist_name(draft, number) if number is not None else filesystem.name
+    return Line(key, name, mark, _short(rows), about, is_faint=mark is Mark.BARRED)
+
+
+NEW = "new"
+"""Prefix of the keys of filesystems that the draft says nothing of yet."""
+
+
+def _short(count: int) -> str:
+    return "" if not count else str(count) if count < 1000 else f"{count // 1000}k"
+
+
+def checklists_of(draft: Draft, filesystem: str) -> tuple[int, ...]:
+    """Return the positions of a filesystem's checklists, ticked or not."""
+    return tuple(number for number, each in enumerate(draft.plan.checklists) if each.filesystem == filesystem)
 
 
 def checklist_name(draft: Draft, number: int) -> str:
     """Return a checklist's name: its filesystem, counted where there are several of it."""
     name = draft.plan.checklists[number].filesystem
-    alike = [other for other in draft.checklists if draft.plan.checklists[other].filesystem == name]
-    place = alike.index(number) + 1 if number in alike else 1
+    place = checklists_of(draft, name).index(number) + 1
     return f"{name} ({place})" if place > 1 else name
 
 
@@ -174,13 +223,25 @@ def totals(
     return first, _devices(disks, missing, width, together=plan.cells[0].array is not None)
 
 
-def name_line(draft: Draft, *, is_changed: bool, width: int) -> str:
-    """Return the plan's title, the file it came from, and whether it was changed since."""
+def name_line(draft: Draft, unsaved: str, width: int, rows: Sequence[str] = ()) -> str:
+    """Return the plan's title, the file it came from, what is unsaved of it; and rows, as far as there is room."""
     title = printable(draft.plan.title) or "(no title)"
-    tail = "; ".join(filter(None, (printable(draft.plan.path), "not saved" if is_changed else "")))
+    tail = "; ".join(filter(None, (printable(draft.plan.path), unsaved)))
     tail = f"  ({tail})" if tail else ""
     room = max(width // 3, width - cells_of(tail))
-    return shorten_middle(shorten_middle(title, room) + tail, width)
+    name = shorten_middle(shorten_middle(title, room) + tail, width)
+    for count in range(len(rows), 0, -1):
+        more = f" and {len(rows) - count} more" if count < len(rows) else ""
+        whole = printable(f"{name}: {', '.join(rows[:count])}{more}")
+        if cells_of(whole) <= width:
+            return whole
+    return name
+
+
+def row_names(outcome: Outcome) -> tuple[str, ...]:
+    """Return the names of the variants that a draft comes to, as many as a line could hold."""
+    named = zip(outcome.candidates[:_MOST_NAMED], outcome.labels, strict=False)
+    return tuple(label for candidate, label in named if candidate.is_row)
 
 
 def unable(outcome: Outcome) -> str:
@@ -260,31 +321,31 @@ def _key(index: int, what: str = "cell") -> str:
     return f"{what} {index + 1}"
 
 
-def filesystem_lines(draft: Draft, catalog: Catalog, here: ThisMachine) -> tuple[Line, ...]:
-    """Return a line for each filesystem of the catalog."""
-    lines = []
-    for filesystem in catalog.filesystems:
-        lacks, title = here.why_not(filesystem), filesystem.title.removeprefix(f"{filesystem.name}: ")
-        mark = Mark.ON if draft.is_ticked(filesystem.name) else Mark.BARRED if lacks else Mark.OFF
-        about = (
-            *([f"It can't be used here: {lacks}"] if lacks else ()),
-            f"{title}.",
-            f"Driver: {filesystem.driver}.",
-            f"Check: {filesystem.check_note}.",
-        )
-        is_faint = mark is Mark.BARRED
-        lines.append(Line(filesystem.name, filesystem.name, mark, title, about, is_faint=is_faint))
-    return tuple(lines)
+MORE = "more"
+"""Key of the line that lists the other options."""
+
+
+def common_lines(checklist: Checklist, filesystem: Filesystem, here: ThisMachine) -> tuple[Line, ...]:
+    """Return the options that are compared most often, and those that have a value; then how many more there are."""
+    ranked = sorted(filesystem.options, key=lambda option: option.common or len(filesystem.options))
+    first = [option for option in ranked if option.common or values_of(checklist, option.scope, option.name)]
+    more = len(filesystem.options) - len(first)
+    return (
+        Line("group", f"Common options of {filesystem.name}", is_heading=True),
+        *(_option(checklist, filesystem, option, here) for option in first),
+        *((Line(MORE, f"{more} more options: / finds one, enter lists all"),) if more else ()),
+    )
 
 
 def option_lines(checklist: Checklist, filesystem: Filesystem, here: ThisMachine) -> tuple[Line, ...]:
-    """Return a line for each option, below the name of its group."""
+    """Return a line for each option: the common ones first, then each below the name of its group."""
     groups: dict[str, list[Option]] = {}
-    for option in filesystem.options:
-        groups.setdefault(option.group, []).append(option)
+    for option in sorted(filesystem.options, key=lambda option: option.common):
+        groups.setdefault("" if option.common else option.group, []).append(option)
+    common = groups.pop("", [])
     return tuple(
         line
-        for group, options in groups.items()
+        for group, options in ((f"Common options of {filesystem.name}", common), *groups.items())
         for line in (
             Line(f"group {group}", group, is_heading=True),
             *(_option(checklist, filesystem, option, here) for option in options),
@@ -310,21 +371,27 @@ def taken_values(filesystem: Filesystem, option: Option, here: ThisMachine) -> t
 def _option(checklist: Checklist, filesystem: Filesystem, option: Option, here: ThisMachine) -> Line:
     values = values_of(checklist, option.scope, option.name)
     barred = not values and not taken_values(filesystem, option, here) and bool(option.values_to_try)
-    told = ",".join(values) or ("not here" if barred else "")
+    refused = {value for value in option.values_to_try if here.refusal(filesystem, option, value)}
     texts = tuple(option.texts.values()) or (option.template,)
+    both = all(filesystem.option(option.name, scope) is not None for scope in Scope)
     return Line(
         key=key_of(option),
-        name=option.name,
-        mark=Mark.BARRED if barred else mark_of(len(values)),
-        value=f"{option.scope.value:<5} {told}".rstrip(),
+        name=f"{option.name} ({option.scope.value})" if both else option.name,
         about=tuple(_about(filesystem, option, here, barred=barred)),
         is_faint=barred,
-        found_by=" ".join((option.group, option.help, *option.old_names, *texts)),
+        found_by=" ".join((option.scope.value, option.group, option.help, *values, *option.old_names, *texts)),
+        chips=chips_of(option.values_to_try, values, refused, is_typed=not option.texts and not barred),
     )
 
 
+def why_barred(line: Line, value: str) -> str:
+    """Return the sentence on a value of a line that can't be ticked; the first where none names it."""
+    own = (words for words in line.about if value in words.partition(":")[0].split(", "))
+    return next(own, line.about[0] if line.about else "")
+
+
 def _about(filesystem: Filesystem, option: Option, here: ThisMachine, *, barred: bool) -> Iterator[str]:
-    purpose = f"{option.help}."
+    purpose = f"{option.scope.value}: {option.help}."
     # The words of each refusal, with the values that meet it.
     by_words: dict[str, list[str]] = {}
     for value in option.values_to_try:
@@ -336,8 +403,8 @@ def _about(filesystem: Filesystem, option: Option, here: ThisMachine, *, barred:
             yield f"{answer.value}: accepted here, and not in effect ({answer.words})."
         elif answer.verdict is Verdict.REFUSED and not here.refusal(filesystem, option, answer.value):
             yield f"{answer.value}: refused on the image that it was tried on ({answer.words})."
-    known = ", ".join(option.texts)
-    yield f"Values: {known}." if known else f"Takes {option.wanted} (enter to type it)."
+    if not option.texts:
+        yield f"Takes {option.wanted}: type it at {OTHER}"
     if option.ignored and not here.answers(filesystem, option):
         yield "Today's kernels accept it, without effect."
     if option.old_names:

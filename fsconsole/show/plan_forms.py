@@ -18,7 +18,7 @@ from fsconsole.plan.draft import PLACE, Draft, checked_workloads
 from fsconsole.plan.planfile import PlanFile, VariantText
 from fsconsole.plan.read import read_variant
 from fsconsole.plan.steps import workload_title
-from fsconsole.show.lines import Line, Mark
+from fsconsole.show.lines import Chip, Line, Mark
 from fsconsole.show.plan import variant_about, variant_words
 from fsconsole.show.plan_text import power_words
 
@@ -61,9 +61,9 @@ def run_lines(plan: PlanFile, power: PowerAnswer | None = None) -> tuple[Line, .
         Line(
             name,
             name.removeprefix("after."),
-            (Mark.ON if text == "yes" else Mark.OFF) if RUN[name].kind is kinds.FLAG else Mark.NONE,
-            "" if RUN[name].kind is kinds.FLAG else text,
-            (*found.get(name, ()), RUN[name].help),
+            value=text,
+            about=(*found.get(name, ()), RUN[name].help),
+            chips=() if name in TYPED else tuple(Chip(choice, choice == text) for choice in RUN[name].kind.choices),
         )
         for name, text in run_texts(plan).items()
     )
@@ -75,17 +75,6 @@ def run_texts(plan: PlanFile) -> dict[str, str]:
         name: _text_of(key.kind.toml(keys.value_of(plan.after if key in keys.AFTER else plan, key)))
         for name, key in RUN.items()
     }
-
-
-def next_run_value(plan: PlanFile, name: str) -> object:
-    """Return what follows when a key is ticked once more; None for one whose value is typed."""
-    now, kind = run_texts(plan)[name], RUN[name].kind
-    if len(kind.choices) < 2:
-        return None
-    following = (
-        kind.choices[(kind.choices.index(now) + 1) % len(kind.choices)] if now in kind.choices else kind.choices[0]
-    )
-    return kind.typed(following) if kind is kinds.FLAG else following
 
 
 def typed_run_value(name: str, text: str) -> object:

@@ -121,7 +121,7 @@ KEYS = (
     )),
     Key(("space",), "tick or mark", (
         Use("devices", "tick", "Tick", "make the device a target, or untick it", rank=2),
-        Use("choices", "tick", "Tick", "off, on, compare where there are several values", rank=2),
+        Use("choices", "tick", "Tick", "tick this line, or the value at the cursor; several values are compared", rank=2),
         Use("columns", "tick", "Tick", "show this column, or leave it out", rank=1),
     )),
     Key(("up", "k"), "one line up, one step more", (
@@ -156,6 +156,7 @@ KEYS = (
     ), moves=True),
     Key(("left",), "to what stands at the left", (
         Use("table", "columns(-1)", "Left", "the column before"),
+        Use("choices", "left", "Left", "the value before"),
         Use("plan", "focus('#sections')", "Sections", "back to the list of sections"),
         Use("cell", "other(-1)", "Before", "the cell before, of this row", priority=True),
         Use("replay", "seek(-1)", "Back", "back by a twentieth"),
@@ -163,7 +164,7 @@ KEYS = (
         Use("question", "app.focus_previous", "Other", "the other answer"),
     ), moves=True),
     Key(("right",), "to what stands at the right", (
-        Use("choices", "open", "Open", "open this line"),
+        Use("choices", "right", "Right", "the next value, or open this line"),
         Use("table", "columns(1)", "Right", "the next column"),
         Use("cell", "other(1)", "Next", "the next cell of this row", priority=True),
         Use("replay", "seek(1)", "On", "on by a twentieth"),
@@ -229,7 +230,10 @@ KEYS = (
             "find out on a small image what this machine takes of the ticked filesystems' options", rank=9),
     )),
     Key(("o",), "open a plan", (
-        Use("plan", "open_plan", "Open", "a shipped plan, or a plan file", rank=5),
+        Use("plan", "open_plan", "Open", "a recipe, another shipped plan, or a plan file", rank=5),
+        Use("run", "open_plan", "Plan", "open the plan of this run, to change it and run it again"),
+        Use("results", "open_plan", "Plan", "open the plan of this run, to change it and run it again"),
+        Use("runs", "open_plan", "Plan", "open the plan of the run at the cursor, to change it and run it again"),
     )),
     Key(("w",), "save the plan", (
         Use("plan", "save_plan", "Save", "save the plan as a file", rank=6),

@@ -1,21 +1,29 @@
-"""Plan files on disks, as the console opens and saves them: never over something that was not shown."""
+"""Plan files on disks, as the console opens and saves them, never over something that was not shown; and its draft."""
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import os
 import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from itertools import islice
 
-from fsconsole.errors.targets import PlanChanged, PlanMissing, PlanUnwritable
+from fsconsole.errors import FsconsoleError
+from fsconsole.errors.targets import DraftUnkept, PlanChanged, PlanMissing, PlanUnwritable
+from fsconsole.model.wire import Mismatch, Wire, decode, encode
+from fsconsole.plan.draft import Draft, plan_to_toml
+from fsconsole.plan.read import parse_plan
 
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK})
 """Errors of filesystems without hard links (man 2 link)."""
 _LAST_PLACE = "/tmp"  # noqa: S108 (it is everybody's, and sticky)
+_MOST_CONSOLES = 9
+"""Consoles of one operator that keep a draft each."""
 _CHOICES = 200
 """Names of a directory that are looked at for completing a path."""
 
@@ -125,6 +133,134 @@ def _forget(path: str) -> None:
         os.unlink(path)
 
 
+class KeptDraft(Wire, frozen=True):
+    """A draft between two consoles."""
+
+    plan: str
+    """Text of the whole plan, with what is unticked."""
+    off_checklists: tuple[int, ...]
+    off_variants: tuple[int, ...]
+    saved: str
+    """Text of the plan as it was opened or saved last."""
+    path: str
+    """The file that it was opened from or saved in; empty for none."""
+    digest: str
+    """Of that file then."""
+
+    def drafts(self) -> tuple[Draft, Draft]:
+        """Return the draft, and the plan that it began with. Raises as parse_plan."""
+        plan, saved = (parse_plan(text, self.path, needs_rows=False) for text in (self.plan, self.saved))
+        return Draft(plan, frozenset(self.off_checklists), frozenset(self.off_variants)), Draft(saved)
+
+
+def kept_draft(draft: Draft, saved: Draft, digest: str) -> KeptDraft:
+    """Return what is kept of a draft, and of the plan that it began with."""
+    # A table of arrays without a level can't be read back, and makes nothing.
+    whole = replace(draft.plan, arrays=tuple(axis for axis in draft.plan.arrays if axis.levels))
+    off = tuple(sorted(draft.off_checklists)), tuple(sorted(draft.off_variants))
+    return KeptDraft(whole.source or plan_to_toml(whole), *off, saved.text, draft.plan.path, digest)
+
+
+def state_folder() -> str:
+    """Return the folder of the operator's own state (XDG Base Directory Specification)."""
+    base = os.environ.get("XDG_STATE_HOME", "")
+    # A relative path is to be ignored, by the specification.
+    return os.path.join(base if os.path.isabs(base) else os.path.expanduser("~/.local/state"), "fsconsole")
+
+
+class DraftStore:
+    """Keeps the draft of one console over its end, however it ends; other consoles keep theirs beside it."""
+
+    def __init__(self) -> None:
+        self.unkept = ""
+        """Why a changed draft would be lost with this console, and what to do; empty where it is kept."""
+        self._path = ""
+        """File of this console's draft; empty until it is claimed."""
+        self._lock = -1
+        self._stored: tuple[Draft, Draft] | None = None
+        """What was kept last."""
+
+    def claim(self) -> KeptDraft | None:
+        """Take over the draft of a console that has ended; None where there is none. Raises DraftUnkept."""
+        with self._complaining():
+            folder = state_folder()
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+            if not _is_safe(folder):
+                raise ValueError("others may write to it, or it belongs to another user")
+            paths = [os.path.join(folder, f"draft-{number}.json") for number in range(1, _MOST_CONSOLES + 1)]
+            for path in sorted(paths, key=lambda path: not os.path.lexists(path)):
+                if self._locked(path):
+                    return self._read()
+            raise ValueError(f"{_MOST_CONSOLES} consoles keep drafts there")
+
+    def keep(self, draft: Draft, saved: Draft, digest: str) -> None:
+        """Keep a draft that is not as it was saved, on the disk when this returns; one that is needs no keeping."""
+        if self._stored is not None and self._stored[0] is draft and self._stored[1] is saved:
+            return
+        try:
+            if not self._path:
+                self.claim()
+            with self._complaining():
+                if draft.plan_file == saved.plan_file:
+                    _forget(self._path)
+                else:
+                    self._write(encode(kept_draft(draft, saved, digest)))
+            self._stored, self.unkept = (draft, saved), ""
+        except DraftUnkept as error:
+            self.unkept = f"{error} {error.hint}"
+
+    def _write(self, text: str) -> None:
+        descriptor, path = tempfile.mkstemp(prefix=".draft-", dir=os.path.dirname(self._path))
+        try:
+            with open(descriptor, "w", encoding="ascii") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(path, self._path)
+        except BaseException:
+            _forget(path)
+            raise
+
+    def release(self) -> None:
+        """Leave the draft to the next console."""
+        self._stored = None
+        if self._lock >= 0:
+            os.close(self._lock)
+        self._path, self._lock = "", -1
+
+    def _locked(self, path: str) -> bool:
+        # Closed when the console ends, so the kernel gives up the lock of one that was killed.
+        lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            return False
+        self._path, self._lock = path, lock
+        return True
+
+    def _read(self) -> KeptDraft | None:
+        try:
+            with open(self._path, encoding="ascii") as file:
+                kept = decode(KeptDraft, file.read())
+            kept.drafts()
+        except FileNotFoundError:
+            return None
+        except (Mismatch, UnicodeDecodeError, FsconsoleError) as error:
+            # Set aside, for the operator to look at: the next draft takes its place.
+            aside = f"{self._path}.unreadable"
+            os.replace(self._path, aside)
+            raise ValueError(f"the one there can't be read and is {aside} now ({error})") from error
+        return kept
+
+    @contextmanager
+    def _complaining(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError) as error:
+            raise DraftUnkept(state_folder(), _why(error)) from error
+
+
 def completed(path: str) -> str:
     """Return a path with its last part completed as far as there is one way; the path itself where there is none."""
     directory, start = os.path.split(path)
@@ -149,5 +285,4 @@ def _require_regular(mode: int) -> None:
 
 
 def _why(error: OSError | ValueError) -> str:
-    said = error.strerror if isinstance(error, OSError) else str(error)
-    return (said or str(error)).lower()
+    return (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)

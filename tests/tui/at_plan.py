@@ -6,10 +6,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import cast
 
+import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from fsconsole.catalog.filesystem import Answer, Verdict
 from fsconsole.catalog.loader import load_catalog
@@ -24,6 +26,7 @@ from fsconsole.plan.outcome import work_out
 from fsconsole.preflight.catalog_survey import catalog_answer as answer_of
 from fsconsole.preflight.findings import Findings, Versions
 from fsconsole.preflight.machine import Driver, FilesystemSupport
+from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.screens.plan import PlanScreen
 from fsconsole.tui.widgets.lists import Choices
 from tests.tui.device_lists import SCRATCH, listed
@@ -93,6 +96,11 @@ class Hand:
     async def sees(self, *words: str) -> str:
         return await shows(self.pilot, *words)
 
+    @property
+    def about(self) -> str:
+        """What is told of the line at the cursor."""
+        return " ".join(str(self.screen.query_one("#about", Static).content).split())
+
     async def settled(self) -> None:
         await self.until(lambda: self.screen.is_up_to_date)
         await self.pilot.pause()
@@ -110,14 +118,33 @@ class Hand:
         await self.keys("enter")
 
     async def go_to(self, section: str) -> None:
-        """Go to a section and into its list."""
+        """Go to a section and into its list; "filesystems" is the list of sections itself."""
         sections = self.screen.query_one("#sections", Choices)
         sections.focus()
+        await self.pilot.pause()
+        if section == "filesystems":
+            return
         # A plan that has just been opened has other sections.
         await self.until(lambda: section in [line.key for line in sections.lines_shown])
         sections.go_to(section)
         await self.until(lambda: self.screen.section_key == section)
         await self.keys("enter")
+
+    async def filesystem(self, name: str) -> None:
+        """Tick a filesystem, or untick it."""
+        await self.go_to("filesystems")
+        sections = self.screen.query_one("#sections", Choices)
+        sections.go_to(next(line.key for line in sections.lines_shown if line.name == name))
+        await self.keys("space")
+
+    async def tick(self, key: str, *values: str) -> None:
+        """Tick values of a line, or untick them."""
+        await self.look_at(key)
+        choices = self.screen.query_one("#lines", Choices)
+        for value in values:
+            assert choices.looked_at is not None
+            chip = [chip.value for chip in choices.looked_at.chips].index(value)
+            await self.keys(*(["right"] * (chip - choices.chip) or ["left"] * (choices.chip - chip)), "space")
 
     async def look_at(self, key: str) -> None:
         """Go to a line of the section's list, at once: arrows are the list's own, and used elsewhere."""
@@ -138,11 +165,20 @@ async def at_plan(
     children: Scripted | None = None,
     targets: tuple[str, ...] = (),
     is_root: bool = True,
+    state: Path | None = None,
 ) -> AsyncIterator[Hand]:
-    """Show the Plan screen of a new plan, with these devices ticked."""
+    """Show the Plan screen of a new plan, with these devices ticked; state is where drafts are kept, nowhere by default."""
     known = children or Scripted({"catalog": catalog_answer(), "catalog --arrays": levels_answer()})
     app = console(known, is_root=is_root)
     app.session.ticks.update((path, listed_identity(device_at(path, 2**30))) for path in targets)
+    with TemporaryDirectory() as nowhere, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(state or nowhere))
+        async with _shown(app, size) as hand:
+            yield hand
+
+
+@asynccontextmanager
+async def _shown(app: ConsoleApp, size: tuple[int, int]) -> AsyncIterator[Hand]:
     async with app.run_test(size=size) as pilot:
         hand = Hand(pilot)
         await hand.keys("2")

@@ -28,8 +28,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 
 @pytest.fixture(autouse=True)
-def same_everywhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Give the host a name, and the clock UTC; on the machine nothing happens, and a run's news come at once."""
+def same_everywhere(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Give the host a name, and the clock UTC; nothing happens on the machine, no draft is left, a run's news come at once."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
     monkeypatch.setattr(socket, "gethostname", lambda: "box")
     monkeypatch.setenv("TZ", "UTC")
     monkeypatch.setattr(watch, "read_tables", tuple)

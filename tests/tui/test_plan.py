@@ -29,13 +29,11 @@ async def test_the_screen_and_its_dialogs_look_as_they_were_drawn(
         assert all(len(line) <= size[0] for line in seen.splitlines())
         await looks("plan")
         await hand.go_to("options 0")
-        await hand.look_at("mount data")
-        await hand.keys("space", "space")
-        await hand.look_at("mount delalloc")
-        await hand.keys("space", "space")
+        await hand.tick("mount data", "ordered", "writeback", "journal")
+        await hand.tick("mount delalloc", "on", "off")
         await hand.settled()
         await looks("plan-options")
-        await hand.keys("enter")
+        await hand.tick("mount commit", "other..")
         await looks("plan-values")
         await hand.keys("escape")
         await hand.go_to("workloads")
@@ -48,42 +46,58 @@ async def test_the_screen_and_its_dialogs_look_as_they_were_drawn(
         await looks("plan-workload")
 
 
-async def test_space_ticks_a_filesystem_with_its_section_and_an_option_from_off_to_on_to_compare_to_off() -> None:
+async def test_space_ticks_a_filesystem_and_enter_an_option_s_value_and_what_arises_is_counted() -> None:
     children = Scripted({"catalog": catalog_answer(unavailable={"jfs": "no driver for jfs"})})
     async with at_plan(children=children) as hand:
-        await hand.go_to("filesystems")
-        await hand.look_at("btrfs")
+        await hand.filesystem("btrfs")
+        await hand.sees("[x] btrfs      1", "3 variants, 15 cells")
+        assert hand.screen.section_key == "options 2"
         await hand.keys("space")
-        await hand.sees("[x] btrfs", "3 variants, 15 cells")
-        assert hand.screen.draft.is_ticked("btrfs")
-        await hand.keys("space")
-        await hand.sees("[ ] btrfs", "2 variants, 10 cells")
+        await hand.sees("[ ] btrfs ", "2 variants, 10 cells")
         # One that is not here can't be ticked, and says why.
-        await hand.look_at("jfs")
-        await hand.keys("space")
+        await hand.filesystem("jfs")
         await hand.sees("[-] jfs", "It can't be used here: no driver for jfs")
-        assert not hand.screen.draft.is_ticked("jfs")
+        assert "jfs" not in hand.screen.draft.filesystems
+        await hand.keys("enter", "enter")
+        assert "jfs" not in hand.screen.draft.filesystems
         await hand.go_to("options 0")
-        await hand.look_at("mount data")
-        for marked, values, rows in (
-            ("[x]", ("ordered",), "2 variants"),
-            ("[*]", ("ordered", "writeback", "journal"), "4 variants"),
-            ("[ ]", (), "2 variants"),
+        for value, values, rows in (
+            ("ordered", ("ordered",), "2 variants"),
+            ("writeback", ("ordered", "writeback"), "3 variants"),
+            ("default", ("default", "ordered", "writeback"), "4 variants"),
+            ("ordered", ("default", "writeback"), "3 variants"),
         ):
-            await hand.keys("space")
+            await hand.tick("mount data", value)
             await hand.settled()
-            seen = await hand.sees(rows)
-            line = next(line for line in seen.splitlines() if "] data " in line)
-            assert marked in line
-            assert all(value in line for value in values)
+            seen = await hand.sees(rows, "[x] ext4")
+            line = next(line for line in seen.splitlines() if " data  " in line)
+            assert all(f"[{each}]" in line for each in values)
+        # A value of a filesystem that is not ticked ticks it.
+        await hand.go_to("new f2fs")
+        await hand.keys("enter")
+        await hand.until(lambda: "f2fs" in hand.screen.draft.filesystems)
+        assert hand.screen.draft.plan.checklists[-1].mount == (("mode", ("adaptive",)),)
+
+
+async def test_the_common_options_come_first_and_enter_lists_the_others() -> None:
+    async with at_plan() as hand:
+        await hand.sees("Common options of ext4", "delalloc       [default]> on   off")
+        lines = hand.screen.query_one("#lines", Choices)
+        assert len(lines.lines_shown) == 12
+        await hand.keys("end")
+        await hand.sees("more options: / finds one, enter lists all")
+        await hand.keys("enter")
+        await hand.until(lambda: "mkfs uninit_bg" in [line.key for line in lines.lines_shown])
+        # Of another filesystem the common ones are shown first again.
+        await hand.go_to("options 1")
+        await hand.sees("Common options of xfs", "more options")
 
 
 async def test_a_variant_is_unticked_and_one_that_cannot_be_says_why() -> None:
     async with at_plan() as hand:
         await hand.go_to("options 0")
-        for option, presses in (("mount data", 2), ("mount delalloc", 2)):
-            await hand.look_at(option)
-            await hand.keys(*["space"] * presses)
+        await hand.tick("mount data", "ordered", "writeback", "journal")
+        await hand.tick("mount delalloc", "on", "off")
         await hand.settled()
         await hand.go_to("variants")
         await hand.sees("[-] ext4 data=journal delalloc", "left out")
@@ -101,9 +115,9 @@ async def test_the_variants_have_a_pane_of_their_own_where_there_is_room() -> No
     async with at_plan(size=(120, 40)) as hand:
         await hand.sees("Variants", "[x] ext4 ")
         assert "variants" not in [line.key for line in hand.screen.query_one("#sections", Choices).lines_shown]
-        await hand.keys("tab", "tab", "space")
+        await hand.keys("tab", "space")
         await hand.settled()
-        assert not hand.screen.draft.is_ticked("ext4")
+        assert "ext4" not in hand.screen.draft.filesystems
 
 
 async def test_p_tries_the_options_of_what_is_ticked_and_what_was_refused_is_shown_so_and_not_ticked() -> None:
@@ -115,16 +129,10 @@ async def test_p_tries_the_options_of_what_is_ticked_and_what_was_refused_is_sho
         await hand.sees("Tried on this machine: ext4, xfs.")
         await hand.go_to("options 0")
         await hand.look_at("mount data")
-        await hand.keys("space")
-        await hand.sees("[-] data", "this machine refuses it (EXT4-fs: what [/x] is that)")
-        assert hand.screen.draft.plan.checklists[0].mount == ()
-        # Nor is it taken by enter alone.
-        await hand.keys("enter")
-        await hand.sees("ordered: this machine refuses it (EXT4-fs: what [/x] is that)")
-        await hand.keys("enter")
-        assert hand.pilot.app.screen is not hand.screen
-        await hand.keys("escape")
-        assert hand.screen.draft.plan.checklists[0].mount == ()
+        for key in ("space", "enter"):
+            await hand.keys(key)
+            await hand.sees("-ordered-", "this machine refuses it (EXT4-fs: what [/x] is that)")
+            assert hand.screen.draft.plan.checklists[0].mount == ()
 
 
 async def test_a_catalog_that_gives_no_answer_is_told_and_the_plan_goes_on() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from fsconsole.model.plan import Order
 from fsconsole.plan.planfile import PlanFile, VariantText
 from fsconsole.plan.read import read_plan
 from fsconsole.tui.screens.dialogs import Dialog
@@ -18,8 +19,7 @@ from tests.tui.harness import SIZES, picture
 
 async def values_of(hand: Hand, key: str) -> None:
     await hand.go_to("options 0")
-    await hand.look_at(key)
-    await hand.keys("enter")
+    await hand.tick(key, "other..")
     await hand.until(lambda: not isinstance(hand.pilot.app.screen, PlanScreen))
     await hand.sees("enter Take", "esc Cancel")
 
@@ -29,32 +29,33 @@ def given(hand: Hand) -> dict[str, tuple[str, ...]]:
     return dict((*checklist.mkfs, *checklist.mount))
 
 
-async def test_values_are_taken_by_enter_as_they_are_ticked_and_several_typed_ones_beside_them() -> None:
+async def test_typed_values_are_taken_by_enter_beside_those_that_are_ticked() -> None:
     async with at_plan() as hand:
         for keys, values in (
-            (("down", "enter"), ("writeback",)),
-            (("space", "down", "down", "space", "enter"), ("ordered", "journal")),
+            (("down", "enter"), ("60",)),
+            (("space", "down", "space", "enter"), ("default", "60")),
             (("space", "space", "enter"), ()),
-            (("space", "f10"), ("ordered",)),
-            (("space", "escape"), ()),
+            (("enter",), ()),
+            (("down", "space", "f10"), ("60",)),
+            (("down", "space", "escape"), ()),
         ):
             await hand.begin()
-            await values_of(hand, "mount data")
+            await values_of(hand, "mount commit")
             await hand.keys(*keys)
             await hand.until(lambda: hand.pilot.app.screen is hand.screen)
-            assert given(hand).get("data", ()) == values, keys
-        await values_of(hand, "mkfs flex_bg_size")
-        await hand.sees("ext4: flex_bg_size (mkfs)", "[ ] 64")
-        await hand.keys("space", "tab")
+            assert given(hand).get("commit", ()) == values, keys
+        await values_of(hand, "mount commit")
+        await hand.sees("ext4: commit (mount)", "[ ] 60")
+        await hand.keys("down", "space", "tab")
         await hand.type("16, x")
-        await hand.sees("flex_bg_size takes: a whole number")
+        await hand.sees("commit takes: a whole number")
         await hand.keys("enter")
         assert hand.pilot.app.screen is not hand.screen
         await hand.type("16, 128")
         await hand.keys("enter")
         await hand.until(lambda: hand.pilot.app.screen is hand.screen)
-        await hand.sees("mkfs  64, 16, 128")
-        assert given(hand)["flex_bg_size"] == ("64", "16", "128")
+        await hand.sees("[60]>[16] [128]")
+        assert given(hand)["commit"] == ("60", "16", "128")
 
 
 async def a_workload(hand: Hand) -> None:
@@ -76,7 +77,7 @@ async def repeats(hand: Hand) -> None:
 
 async def read_ahead(hand: Hand) -> None:
     await hand.go_to("settings")
-    await hand.keys("enter")
+    await hand.tick("read_ahead", "other..")
     await hand.sees("Read-ahead: queue", "enter Take")
     await hand.keys("tab")
     await hand.type("8MiB")
@@ -152,12 +153,11 @@ async def test_workloads_are_added_doubled_moved_and_removed_as_the_plan_reader_
 async def test_settings_and_the_run_s_keys_are_ticked_and_typed() -> None:
     async with at_plan() as hand:
         await hand.go_to("settings")
-        await hand.keys("space", "space")
-        await hand.sees("[*] read_ahead", "128KiB, 2MiB", "20 cells")
+        await hand.tick("read_ahead", "128KiB", "2MiB")
+        await hand.sees("default  [128KiB]>[2MiB]", "20 cells")
         await hand.go_to("run")
-        await hand.look_at("raw")
-        await hand.keys("space")
-        await hand.sees("[x] raw", "3 variants, 30 cells")
+        await hand.tick("raw", "yes")
+        await hand.sees("3 variants, 30 cells")
         await hand.look_at("repeats")
         await hand.keys("enter")
         await hand.type("none")
@@ -165,9 +165,11 @@ async def test_settings_and_the_run_s_keys_are_ticked_and_typed() -> None:
         await hand.type("1")
         await hand.keys("enter")
         await hand.sees("3 variants, 6 cells")
-        await hand.look_at("order")
-        await hand.keys("space")
-        await hand.sees("shuffled")
+        # Enter ticks the value at the cursor, and never goes on to another one.
+        await hand.tick("order", "shuffled")
+        for _ in range(2):
+            await hand.keys("enter")
+            assert hand.screen.draft.plan.order is Order.SHUFFLED
 
 
 PLAN = f"""schema = 1

@@ -33,10 +33,8 @@ async def test_the_ticked_device_is_reckoned_with_and_no_cell_at_all_is_told_and
         assert hand.screen.outcome.plan is not None
         # Each cell zeroes the device and writes less than it has.
         assert 6 * 2**30 < hand.screen.outcome.plan.estimate.bytes_to_write < 20 * 2**30
-        await hand.go_to("filesystems")
         for name in ("ext4", "xfs"):
-            await hand.look_at(name)
-            await hand.keys("space")
+            await hand.filesystem(name)
         await hand.settled()
         await hand.sees("0 variants, 0 cells", "No variant is ticked", "To start: tick a filesystem")
         await hand.keys("f10")
@@ -137,8 +135,9 @@ async def test_while_this_machine_is_asked_and_options_are_tried_it_says_what_fo
             hand = Hand(pilot)
             await hand.keys("2", *keys)
             await hand.sees(words, "2 variants, 10 cells", " 1 s")
+            await hand.go_to("filesystems")
             await hand.keys("down")
-            assert hand.screen.section_key != "filesystems"
+            assert hand.screen.section_key != "options 0"
             children.release.set()
             await hand.until(lambda w=words, p=pilot: w not in picture(p))
 
@@ -146,9 +145,8 @@ async def test_while_this_machine_is_asked_and_options_are_tried_it_says_what_fo
 async def test_one_limit_in_two_units_is_refused_in_words_that_stay_and_space_opens_what_has_no_tick() -> None:
     async with at_plan() as hand:
         await hand.go_to("settings")
-        for name in ("dirty_bytes", "dirty_ratio"):
-            await hand.look_at(name)
-            await hand.keys("space")
+        await hand.tick("dirty_bytes", "256MiB")
+        await hand.tick("dirty_ratio", "20")
         await hand.sees("limit: the kernel forgets one")
         assert dict(hand.screen.draft.plan.settings) == {"dirty_bytes": ("256MiB",)}
         for section, key, words in (("run", "repeats", "How often"), ("workloads", "load 0", "Workload 1")):

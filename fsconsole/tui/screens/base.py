@@ -99,6 +99,8 @@ class Session:
     """True if the plan makes arrays of all ticked devices together, rather than run on each in turn."""
     folder: RunFolder | None = None
     """The run that Run and Results show."""
+    plan_of: RunFolder | None = None
+    """A run whose plan the Plan screen is to show next."""
 
     starts: list[Callable[[], object]] = field(default_factory=list)
     """Cancel each start of a run that is under way: only this console reads which run it started."""
@@ -214,6 +216,14 @@ class ConsoleScreen(Screen[None]):
             self.app.switch_mode("run")
         else:
             self.say_at_hand(f"{told}: the list of runs (5) shows it.")
+
+    def open_plan_of(self, folder: RunFolder | None) -> None:
+        """Show the plan of a run on the Plan screen, to be changed and run again."""
+        if folder is None:
+            self.say("No run is shown whose plan could be opened.")
+            return
+        self.session.plan_of = folder
+        self.app.switch_mode("plan")
 
     def ask(self, dialog: Dialog[T], then: Callable[[T], object]) -> None:
 

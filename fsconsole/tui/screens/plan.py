@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
@@ -20,26 +19,24 @@ from fsconsole.catalog.loader import load_catalog
 from fsconsole.client.children import answer
 from fsconsole.client.runs import last_spread
 from fsconsole.devices.identity import listed_identity
-from fsconsole.errors.targets import PlanChanged, PlanMissing, PlanUnwritable
+from fsconsole.journal.folder import RunFolder
 from fsconsole.model.answers import CatalogAnswer, LevelAnswer
 from fsconsole.plan import draft as drafts
 from fsconsole.plan.draft import Draft, new_draft
 from fsconsole.plan.outcome import Outcome, ThisMachine, levels_of, this_machine, work_out
 from fsconsole.plan.planfile import TargetSpec
-from fsconsole.plan.read import list_configs, read_plan, resolve_plan
-from fsconsole.plan.shipped import is_shipped
 from fsconsole.show import plan as view
 from fsconsole.show.devices import WORDS, others, parse_listing
 from fsconsole.show.lines import Line, Mark
 from fsconsole.show.plan_forms import ADD
 from fsconsole.show.plan_text import power_line
-from fsconsole.show.shipped import shipped_lines
 from fsconsole.system.files import kernel_release, memory_bytes
 from fsconsole.tui import keys, planfiles
+from fsconsole.tui.screens import plan_files
 from fsconsole.tui.screens import plan_sections as of_plan
 from fsconsole.tui.screens.base import ConsoleScreen
-from fsconsole.tui.screens.dialogs import PickScreen, PromptScreen
-from fsconsole.tui.screens.plan_dialogs import CommandsScreen, OpenScreen, PathSuggester, number_in
+from fsconsole.tui.screens.dialogs import PickScreen
+from fsconsole.tui.screens.plan_dialogs import CommandsScreen, number_in
 from fsconsole.tui.terminal import lines, plain
 from fsconsole.tui.watch import in_background
 from fsconsole.tui.widgets.chrome import ListFilter
@@ -50,7 +47,6 @@ _TELL_S = 2.0
 """Between updates of how long something has taken."""
 _SETTLE_S = 0.1
 """A plan is counted when no key has changed it for so long."""
-_NEW_NAME = "plan.toml"
 
 _WIDE = 110
 """Columns from which the variants have a pane of their own."""
@@ -65,14 +61,14 @@ class PlanScreen(ConsoleScreen):
     MODE: ClassVar[str] = "plan"
     CSS_PATH = "plan.tcss"
     HELP: ClassVar[str] = """
-What is compared: filesystems, each with options; the loads they get; arrays made of all ticked devices
-together, again in each cell; settings of disks and kernel.
-[ ] is off: the tools decide. [x] is given. [*] is compared: all its values are multiplied out.
-[-] is not available here; the lines below the list say why, in the kernel's words.
-Space goes from one to the next; enter opens the values, which may be typed where any number goes.
-/ shows only the lines with some words, such as journal, an old name, or what the tool calls it.
-Options without a line here: section "Custom options", key n, takes words for mkfs and mount.
-To compare with and without an option that has one value, make a second list of the filesystem (D).
+What is compared: filesystems (left), each with options (right); the loads they get; arrays made of all
+ticked devices together, again in each cell; settings of disks and kernel.
+Each option has its values beside it: [on] is ticked, -on- is not available here; the lines below the list
+say why, in the kernel's words. Arrows go to a value, enter or space ticks it. Several ticked values are
+compared: all are multiplied out. default: the tools decide. other.. asks for a typed value.
+/ finds every option by some words, such as journal, an old name, or what the tool calls it.
+Options without a line here: section "Custom", key n, takes words for mkfs and mount.
+To compare options that go together, make a second list of the filesystem (D).
 For loads without mkfs in a directory of a mounted filesystem: `fsconsole run FILE --directory DIR`.
 """
     BINDINGS: ClassVar[list[BindingType]] = keys.bindings("plan")
@@ -96,9 +92,14 @@ For loads without mkfs in a directory of a mounted filesystem: `fsconsole run FI
         self._is_counting = self._is_stale = self._knows_all = False
         self._has_asked_levels = False
         self._said = ""
+        self._store = planfiles.DraftStore()
+        self._taken_over: Draft | None = None
+        """The draft that another console left."""
         self.digest = ""
         """Of the file at plan.path, as it was opened or saved; empty where there is none."""
-        self.section_key = "filesystems"
+        self.section_key = "options 0"
+        self._lists_all = False
+        """True if every option of the section is listed, not only the common ones."""
         self._section_shown = ""
         """The section whose lines are shown; empty where they are those of another plan."""
 
@@ -115,10 +116,25 @@ For loads without mkfs in a directory of a mounted filesystem: `fsconsole run FI
         yield Static(plain(""), id="totals")
 
     def on_mount(self) -> None:
+        self._take_over()
         self.show_draft()
+        self.query_one("#lines").focus()
         asked = self.waiting("Asking what this machine supports ...", self.ask_catalog())
         self.run_worker(asked, group="catalog", exclusive=True)
         self.run_worker(self._look_back(), group="spread")
+
+    def on_unmount(self) -> None:
+        self._store.keep(self.draft, self.kept, self.digest)
+        self._store.release()
+
+    def _take_over(self) -> None:
+        """Go on with the draft that another console left, if there is one."""
+        with self.complaining():
+            kept = self._store.claim()
+            if kept is not None:
+                self.draft, self.kept = kept.drafts()
+                self.digest, self.counted, self.section_key = kept.digest, self.draft, self._first_section()
+                self._taken_over = self.draft
 
     async def _look_back(self) -> None:
         """Count again with the spread of the last run, if there is one."""
@@ -134,14 +150,17 @@ For loads without mkfs in a directory of a mounted filesystem: `fsconsole run FI
     def show_draft(self) -> None:
         if not self._is_whole:
             return
-        outcome = self.outcome if self.is_counted else None
-        sections = view.section_lines(self.draft, outcome, with_variants=self.size.width < _WIDE)
+        counted, is_narrow = (self.counted, self.outcome), self.size.width < _WIDE
+        sections = view.section_lines(self.draft, *counted, self.catalog, self.here, with_variants=is_narrow)
         if self.section_key not in {line.key for line in sections}:
-            self.section_key = "filesystems"
+            self.section_key = self._first_section()
             self.refresh_bindings()
         self.query_one("#sections", Choices).show_lines(sections, at=self.section_key)
         self._show_section()
-        name = view.name_line(self.draft, is_changed=self.is_changed, width=self.size.width)
+        rows = view.row_names(self.outcome) if is_narrow else ()
+        kept = ", kept from the last session" if self.draft is self._taken_over else ""
+        unsaved = f"not saved{kept}" if self.is_changed else ""
+        name = view.name_line(self.draft, unsaved, self.size.width, rows)
         # The sizes of these texts stay: the rest of the screen need not be laid out for them.
         self.put("#plan-name", plain(name, "bold"), layout=False)
         looked_at = {*(disk.path for disk in self.disks), *self.missing}
@@ -156,6 +175,12 @@ For loads without mkfs in a directory of a mounted filesystem: `fsconsole run FI
         told = (plain(first, "$error" if is_wrong else "bold"), plain(second), plain(finds))
         self.put("#totals", lines(*told), layout=False)
 
+    def _first_section(self) -> str:
+        """Return the list of a filesystem that has just got one, or the first ticked one; else where the plan has its variants."""
+        kind, _, name = self.section_key.partition(" ")
+        own = view.checklists_of(self.draft, name) if kind == view.NEW else self.draft.checklists
+        return f"options {own[0]}" if own else "words"
+
     @property
     def _is_whole(self) -> bool:
         """True if its widgets exist: at exit they are removed before the worker that counts a plan ends."""
@@ -169,9 +194,8 @@ For loads without mkfs in a directory of a mounted filesystem: `fsconsole run FI
         self.show_draft()
 
     def on_list_moved(self, event: Choices.Moved) -> None:
-        if event.control.id != "sections":
-            self._tell(event.control)
-        elif event.key and event.key != self.section_key:
+        self._tell(event.control)
+        if event.control.id == "sections" and event.key and event.key != self.section_key:
             self.section_key = event.key
             self._show_section()
             self.refresh_bindings()
@@ -184,27 +208,34 @@ For loads without mkfs in a directory of a mounted filesystem: `fsconsole run FI
             self.query_one("#lines").focus()
             return
         asked = self._section(event.control.id).opened(event.key)
-        if asked is None:
+        if event.key == view.MORE:
+            self._lists_all = True
+            self._show_section()
+        elif asked is None:
             self.on_list_ticked(event)
         else:
             self._ask(asked)
 
     def on_list_ticked(self, event: Choices.Ticked | Choices.Opened) -> None:
         choices = event.control
-        if choices.id == "sections" or not isinstance(choices, Choices):
-            self.query_one("#lines").focus()
+        if not isinstance(choices, Choices):
             return
         section, line = self._section(choices.id), choices.looked_at
+        if choices.id == "sections":
+            if isinstance(section, of_plan.Options):
+                self._change(section.toggled)
+            return
         with self.complaining():
-            draft = section.ticked(event.key)
-            asked = section.opened(event.key) if line is not None and line.mark is Mark.NONE else None
+            draft = section.ticked(event.key, event.chip)
+            opens = line is not None and line.mark is Mark.NONE and not event.chip
+            asked = section.opened(event.key) if opens else None
             if draft != self.draft or line is None:
                 self.say("")
                 self.take(draft)
             elif asked is not None:
                 self._ask(asked)
             else:
-                self.say(line.about[0] if line.about else "")
+                self.say(view.why_barred(line, event.chip))
 
     def action_find(self) -> None:
         rows = self._filter("rows")
@@ -279,10 +310,12 @@ For loads without mkfs in a directory of a mounted filesystem: `fsconsole run FI
             self.take(draft)
 
     def _tell(self, widget: Widget) -> None:
-        if not isinstance(widget, Choices) or widget.id == "sections" or not self._is_whole:
+        if not isinstance(widget, Choices) or not self._is_whole:
             return
-        if self._filter("rows").has_focus_within == (widget.id == "rows"):
-            nothing = "" if self._filter(widget.id or "").is_narrowed else "Nothing here yet."
+        at = "rows" if self._filter("rows").has_focus_within else "lines"
+        if widget.id == (self.focused.id if isinstance(self.focused, Choices) else at):
+            is_narrowed = widget.id != "sections" and self._filter(widget.id or "").is_narrowed
+            nothing = "" if is_narrowed else "Nothing here yet."
             about = (nothing,) if widget.looked_at is None else widget.looked_at.about
             self.put("#about", lines(*map(plain, about)), layout=False)
 
@@ -292,8 +325,12 @@ For loads without mkfs in a directory of a mounted filesystem: `fsconsole run FI
         shown_filter, kind = self._filter("lines"), of_plan.kind_of(self.section_key)
         shown_filter.what = {"words": "variants", "run": "keys"}.get(kind, kind)
         afresh, self._section_shown = self._section_shown != self.section_key, self.section_key
-        shown_filter.show_lines(self._section("lines").lines(), afresh=afresh)
-        self._tell(shown_filter.choices)
+        self._lists_all = self._lists_all and not afresh
+        section = self._section("lines")
+        every = section.all_lines() if isinstance(section, of_plan.Options) else section.lines()
+        shown_filter.show_lines(every if self._lists_all else section.lines(), among=every, afresh=afresh)
+        focused = self.focused
+        self._tell(focused if isinstance(focused, Choices) else shown_filter.choices)
 
     @property
     def is_up_to_date(self) -> bool:
@@ -342,6 +379,9 @@ For loads without mkfs in a directory of a mounted filesystem: `fsconsole run FI
             self.run_worker(self._count(), group="count")
 
     def on_screen_resume(self) -> None:
+        folder, self.session.plan_of = self.session.plan_of, None
+        if folder is not None:
+            self._open_run(folder)
         targets = self.session.targets
         if targets or targets != self._asked_for:
             self._asked_for = targets
@@ -385,6 +425,11 @@ For loads without mkfs in a directory of a mounted filesystem: `fsconsole run FI
                     self._is_stale = False
                     await asyncio.sleep(_SETTLE_S)
                 draft, counted_for = self.draft, (self.disks, self.here)
+                unkept = self._store.unkept
+                await in_background(partial(self._store.keep, draft, self.kept, self.digest))
+                self.session.unsaved = self._store.unkept if self.is_changed else ""
+                if self._store.unkept and not unkept:
+                    self.say(self._store.unkept, style="$warning")
                 outcome = await in_background(
                     partial(
                         work_out,
@@ -437,7 +482,7 @@ For loads without mkfs in a directory of a mounted filesystem: `fsconsole run FI
 
     @work(group="catalog", exclusive=True)
     async def action_probe(self) -> None:
-        names = sorted({self.draft.plan.checklists[number].filesystem for number in self.draft.checklists})
+        names = sorted(self.draft.filesystems)
         if not names:
             self.say("No filesystem is ticked whose options could be tried.")
             return
@@ -487,17 +532,20 @@ For loads without mkfs in a directory of a mounted filesystem: `fsconsole run FI
         if not await self._may_be_lost():
             return
         with self.complaining():
-            shipped = shipped_lines({path: read_plan(path) for path in list_configs()})
-            name = await self.app.push_screen_wait(OpenScreen("Open a plan", shipped))
-            if name is None:
-                return
-            try:
-                path = os.path.abspath(resolve_plan(os.path.expanduser(name)))
-            except OSError as error:
-                raise PlanMissing(name, str(error)) from error
-            plan = await asyncio.to_thread(read_plan, path)
-            self._begin_with(Draft(plan), planfiles.digest_of_text(plan.source))
-            self.say(f"Opened {path}.")
+            plan = await plan_files.picked(self)
+            if plan is not None:
+                self._begin_with(drafts.opened(plan, self.catalog), planfiles.digest_of_text(plan.source))
+                self.say(f"Opened {plan.path}.")
+
+    @work(group="open", exclusive=True)
+    async def _open_run(self, folder: RunFolder) -> None:
+        """Show the plan of a run, as it was when it started."""
+        if not await self._may_be_lost():
+            return
+        with self.complaining():
+            plan = await in_background(partial(plan_files.plan_of, folder))
+            self._begin_with(drafts.opened(plan, self.catalog), "")
+            self.say(f"The plan of run {folder.name}: w saves it, F10 runs it again.")
 
     @work(group="open", exclusive=True)
     async def action_begin_anew(self) -> None:
@@ -506,39 +554,16 @@ For loads without mkfs in a directory of a mounted filesystem: `fsconsole run FI
 
     @work(group="open", exclusive=True)
     async def action_save_plan(self) -> None:
-        now = self.draft.plan.path
-        offered = (os.path.basename(now) or _NEW_NAME) if is_shipped(now) or not now else now
-        hint = "Right arrow completes; enter saves."
-        path = await self.app.push_screen_wait(
-            PromptScreen("Save the plan as", offered, hint=hint, suggester=PathSuggester())
-        )
-        if path is None or not path.strip():
-            return
         with self.complaining():
-            try:
-                whole = os.path.abspath(os.path.expanduser(path.strip()))
-            except OSError as error:
-                raise PlanUnwritable(path, str(error)) from error
-            is_anew = False
-            while True:
-                found, is_ours = planfiles.digest_of(whole), whole == self.draft.plan.path
-                if found and not (is_ours and found == self.digest):
-                    why = "It was edited since it was opened here." if is_ours else "The file exists already."
-                    if is_anew:
-                        why = "Somebody else changed it while it was being saved."
-                    if not await self.agreed(f"Replace {whole}?", f"{why} Its text would be lost.", yes="Replace"):
-                        return
-                plan, text = self.draft.plan_file, self.draft.text
-                try:
-                    self.digest = planfiles.save(whole, text, found)
-                    break
-                except PlanChanged:
-                    # Somebody else was there first.
-                    is_anew = True
-            self.draft = self.kept = Draft(replace(plan, path=whole, source=text))
+            path = await plan_files.asked_path(self, self.draft.plan.path)
+            saved = await plan_files.saved(self, self.draft, self.digest, path) if path else None
+            if saved is None:
+                return
+            self.digest = planfiles.digest_of_text(saved.source)
+            self.draft = self.kept = Draft(saved)
             self.show_draft()
             self.count()
-            self.say(f"Saved {whole}.")
+            self.say(f"Saved {path}.")
 
     async def _may_be_lost(self) -> bool:
         changes = "It has unsaved changes."
@@ -549,8 +574,7 @@ For loads without mkfs in a directory of a mounted filesystem: `fsconsole run FI
         self.counted, self.outcome = draft, Outcome()
         self.digest, self.is_counted = digest, False
         # Where the plan says what it compares.
-        self.section_key = "filesystems" if draft.checklists or self.size.width >= _WIDE else "variants"
-        self._section_shown = ""
+        self.section_key, self._section_shown = self._first_section(), ""
         if self._is_whole:
             self._filter("rows").show_lines(self._section("rows").lines(), afresh=True)
         self.show_draft()

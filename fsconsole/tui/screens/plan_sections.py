@@ -8,7 +8,7 @@ from typing import Any
 
 from textual.suggester import SuggestFromList
 
-from fsconsole.catalog.filesystem import Catalog, Filesystem, Option
+from fsconsole.catalog.filesystem import DEFAULT, Catalog, Filesystem, Option
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import PlanBadValue
 from fsconsole.model.workload import WorkloadKind
@@ -60,8 +60,8 @@ class Section:
         """Return what is shown."""
         raise NotImplementedError
 
-    def ticked(self, _key: str) -> Draft:
-        """Return the draft after a tick on a line. Raises FsconsoleError."""
+    def ticked(self, _key: str, _chip: str) -> Draft:
+        """Return the draft after a tick on a line, or on one of its chips. Raises FsconsoleError."""
         return self.draft
 
     def opened(self, _key: str) -> Asked | None:
@@ -85,8 +85,8 @@ class Arrays(Section):
         outcome = self.desk.outcome.plan if is_counted else None
         return view.array_lines(self.draft.plan, outcome, self.desk.here.levels)
 
-    def ticked(self, key: str) -> Draft:
-        """Tick a level, or untick it; take a knob from off to on, to compare, to off. Raises FsconsoleError."""
+    def ticked(self, key: str, chip: str) -> Draft:
+        """Tick a level or a value of a knob, or untick it. Raises FsconsoleError."""
         name, number, said = self._parted(key)
         if name in LEVELS:
             now = said.get("level", ())
@@ -95,13 +95,14 @@ class Arrays(Section):
             levels = tuple(level for level in LEVELS if (level in now) != (level == name))
             return drafts.with_array(self.draft, number, "level", levels)
         if name in view.KNOBS:
-            values = view.next_values(view.KNOBS[name].offered, said.get(name, ()))
+            chips = view.chips_of(view.KNOBS[name].offered, said.get(name, ()))
+            values = view.ticked_values(chips, chip, compares_default=False)
             return drafts.with_array(self.draft, number, name, values)
         return self.draft
 
     def opened(self, key: str) -> Asked | None:
         name, number, said = self._parted(key)
-        if name not in view.KNOBS or len(view.KNOBS[name].offered) == 1:
+        if name not in view.KNOBS:
             return None
         return _values_of_key(
             view.KNOBS[name],
@@ -121,15 +122,14 @@ class Words(Section):
     def lines(self) -> tuple[Line, ...]:
         return plan_forms.words_lines(self.draft)
 
-    def ticked(self, key: str) -> Draft:
+    def ticked(self, key: str, _chip: str) -> Draft:
         return self.draft if key == plan_forms.ADD else drafts.toggled_variant(self.draft, number_in(key))
 
     def opened(self, key: str) -> Asked:
         """Ask for one; behind the last for a new one, of the filesystem that is ticked first."""
         variants, catalog = self.draft.plan.variants, self.desk.catalog
         number = len(variants) if key == plan_forms.ADD else number_in(key)
-        names = [self.draft.plan.checklists[each].filesystem for each in self.draft.checklists]
-        new = VariantText(names[0] if names else catalog.names[0])
+        new = VariantText((*self.draft.filesystems, *catalog.names)[0])
         dialog = FormScreen(
             "Custom options",
             plan_forms.words_fields((*variants, new)[number], catalog),
@@ -169,62 +169,69 @@ class Workloads(Section):
         return Asked(dialog, lambda taken: drafts.with_workloads(self.draft, [*before, taken, *after]))
 
 
-class Filesystems(Section):
-    """Section of the filesystems to compare."""
-
-    def lines(self) -> tuple[Line, ...]:
-        return view.filesystem_lines(self.draft, self.desk.catalog, self.desk.here)
-
-    def ticked(self, key: str) -> Draft:
-        lacks = self.desk.here.why_not(self.desk.catalog.get(key))
-        if lacks and not self.draft.is_ticked(key):
-            return self.draft
-        return drafts.toggled_filesystem(self.draft, key)
-
-
 @dataclass(frozen=True, slots=True)
 class Options(Section):
-    """The options of one checklist."""
+    """The options of one checklist, or of a filesystem that the draft says nothing of yet."""
 
-    number: int
+    filesystem: Filesystem
+    number: int | None
+    """Position of the checklist."""
 
     def lines(self) -> tuple[Line, ...]:
-        return view.option_lines(self._checklist, self._filesystem, self.desk.here)
+        """Return the common options, and those that are set."""
+        return view.common_lines(self._checklist, self.filesystem, self.desk.here)
 
-    def ticked(self, key: str) -> Draft:
-        option, now = self._option(key)
-        after = view.next_values(view.taken_values(self._filesystem, option, self.desk.here), now)
-        return drafts.with_values(self.draft, self.number, option.scope, option.name, after)
+    def all_lines(self) -> tuple[Line, ...]:
+        """Return every option."""
+        return view.option_lines(self._checklist, self.filesystem, self.desk.here)
 
-    def opened(self, key: str) -> Asked:
-        option, now = self._option(key)
-        filesystem = self._filesystem
-        known = {value: self.desk.here.refusal(filesystem, option, value) for value in option.values_to_try}
+    def toggled(self) -> Draft:
+        """Return the draft with the list ticked, or unticked; one that can't be used here isn't ticked."""
+        is_off = self.number is None or self.number in self.draft.off_checklists
+        if is_off and self.desk.here.why_not(self.filesystem):
+            return self.draft
+        if self.number is None:
+            return drafts.with_filesystem(self.draft, self.filesystem.name)
+        return drafts.toggled_checklist(self.draft, self.number)
+
+    def ticked(self, key: str, chip: str) -> Draft:
+        if key == view.MORE:
+            return self.draft
+        line = next(line for line in self.all_lines() if line.key == key)
+        if any(each.value == chip and each.is_barred for each in line.chips):
+            return self.draft
+        return self._with_values(view.option_of(self.filesystem, key), view.ticked_values(line.chips, chip))
+
+    def opened(self, key: str) -> Asked | None:
+        """Ask for values that are typed."""
+        if key == view.MORE:
+            return None
+        filesystem, option = self.filesystem, view.option_of(self.filesystem, key)
+        now = drafts.values_of(self._checklist, option.scope, option.name)
+        refusals = {value: self.desk.here.refusal(filesystem, option, value) for value in option.values_to_try}
 
         def accepted(text: str) -> str:
-            if not option.accepts(text):
+            if option.has_words(text) and not option.accepts(text):
                 raise PlanBadValue("", option.name, text, f"{option.name} takes", option.wanted)
             return text
 
         title = f"{filesystem.name}: {option.name} ({option.scope.value})"
-        told = f"{option.help}. Several are compared; none: {filesystem.name}'s own choice."
-        dialog = ValuesScreen(title, told, known, now, None if option.texts else accepted)
-        return Asked(
-            dialog,
-            lambda values: drafts.with_values(self.draft, self.number, option.scope, option.name, values),
-        )
+        told = f"{option.help}. Several are compared; {DEFAULT}: {filesystem.name}'s own choice."
+        dialog = ValuesScreen(title, told, {DEFAULT: ""} | refusals, now, accepted)
+        return Asked(dialog, lambda values: self._with_values(option, () if values == (DEFAULT,) else values))
+
+    def _with_values(self, option: Option, values: tuple[str, ...]) -> Draft:
+        if self.number is not None:
+            return drafts.with_values(self.draft, self.number, option.scope, option.name, values)
+        draft = self.toggled()
+        if draft == self.draft:
+            return draft
+        return drafts.with_values(draft, len(draft.plan.checklists) - 1, option.scope, option.name, values)
 
     @property
     def _checklist(self) -> Checklist:
-        return self.draft.plan.checklists[self.number]
-
-    @property
-    def _filesystem(self) -> Filesystem:
-        return self.desk.catalog.get(self._checklist.filesystem)
-
-    def _option(self, key: str) -> tuple[Option, tuple[str, ...]]:
-        option = view.option_of(self._filesystem, key)
-        return option, drafts.values_of(self._checklist, option.scope, option.name)
+        is_new = self.number is None
+        return Checklist(self.filesystem.name) if is_new else self.draft.plan.checklists[self.number or 0]
 
 
 class Variants(Section):
@@ -235,7 +242,7 @@ class Variants(Section):
         more = view.left_over(self.desk.outcome)
         return (*shown, Line("more", more, is_heading=True)) if more else shown
 
-    def ticked(self, key: str) -> Draft:
+    def ticked(self, key: str, _chip: str) -> Draft:
         row = self._row(key)
         if row is None or row.line.mark is Mark.BARRED:
             return self.draft
@@ -272,10 +279,10 @@ class Settings(Section):
         known = plan_forms.SETTINGS.items()
         return tuple(view.knob_line(key, name, given.get(name, ())) for name, key in known)
 
-    def ticked(self, key: str) -> Draft:
+    def ticked(self, key: str, chip: str) -> Draft:
         now = dict(self.draft.plan.settings).get(key, ())
-        values = view.next_values(plan_forms.SETTINGS[key].offered, now)
-        return drafts.with_setting(self.draft, key, values)
+        chips = view.chips_of(plan_forms.SETTINGS[key].offered, now)
+        return drafts.with_setting(self.draft, key, view.ticked_values(chips, chip, compares_default=False))
 
     def opened(self, key: str) -> Asked:
         return _values_of_key(
@@ -293,9 +300,8 @@ class Run(Section):
         is_counted = self.desk.counted == self.draft
         return plan_forms.run_lines(self.draft.plan, self.desk.outcome.power if is_counted else None)
 
-    def ticked(self, key: str) -> Draft:
-        after = plan_forms.next_run_value(self.draft.plan, key)
-        return self.draft if after is None else drafts.with_key(self.draft, key, after)
+    def ticked(self, key: str, chip: str) -> Draft:
+        return drafts.with_key(self.draft, key, plan_forms.typed_run_value(key, chip)) if chip else self.draft
 
     def opened(self, key: str) -> Asked | None:
         if key not in plan_forms.TYPED:
@@ -321,7 +327,6 @@ class Run(Section):
 
 
 _SECTIONS: Mapping[str, type[Section]] = {
-    "filesystems": Filesystems,
     "variants": Variants,
     "words": Words,
     "workloads": Workloads,
@@ -333,7 +338,13 @@ _SECTIONS: Mapping[str, type[Section]] = {
 
 def section_of(desk: Desk, key: str) -> Section:
     """Return the section behind a line of the list of sections."""
-    return Options(desk, number_in(key)) if key.startswith("options ") else _SECTIONS[key](desk)
+    kind, _, which = key.partition(" ")
+    if kind == view.NEW:
+        return Options(desk, desk.catalog.get(which), None)
+    if kind == "options":
+        number = int(which)
+        return Options(desk, desk.catalog.get(desk.draft.plan.checklists[number].filesystem), number)
+    return _SECTIONS[key](desk)
 
 
 def kind_of(section: str) -> str:

@@ -126,7 +126,9 @@ class ListFilter(Vertical):
         self.what = what
         """Plural noun for its lines."""
         self.choices = choices
-        self._all: tuple[Line, ...] = ()
+        self._shown: tuple[Line, ...] = ()
+        self._among: tuple[Line, ...] = ()
+        """The lines that are looked through, where they are more than those that are shown."""
 
     def compose(self) -> ComposeResult:
         yield Input(placeholder="words to look for; enter keeps, escape clears", compact=True)
@@ -147,9 +149,9 @@ class ListFilter(Vertical):
     def _text(self) -> str:
         return self.query_one(Input).value
 
-    def show_lines(self, shown: Sequence[Line], *, afresh: bool = False) -> None:
-        """Show these lines as far as they match; afresh: they are others, and all of them are shown."""
-        self._all = tuple(shown)
+    def show_lines(self, shown: Sequence[Line], *, among: Sequence[Line] = (), afresh: bool = False) -> None:
+        """Show these lines, or those that match of these and more; afresh: they are others, and nothing is looked for."""
+        self._shown, self._among = tuple(shown), tuple(among or shown)
         if afresh:
             self.query_one(Input).value = ""
             self.remove_class("-typing")
@@ -183,10 +185,11 @@ class ListFilter(Vertical):
         return shown.get(action, True)
 
     def _show(self, *, afresh: bool = False) -> None:
-        self.choices.show_lines(matching(self._all, self._text), afresh=afresh)
+        found = matching(self._among, self._text) if self.is_narrowed else self._shown
+        self.choices.show_lines(found, afresh=afresh)
         self.set_class(self.is_narrowed, "-narrowed")
         if self.is_narrowed:
-            words = matching_words(self._all, self._text, self.what)
+            words = matching_words(self._among, self._text, self.what)
             keys = "" if self.is_typing else "; escape clears."
             self.query_one(Static).update(plain(words + keys))
 

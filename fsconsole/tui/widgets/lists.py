@@ -17,7 +17,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from fsconsole.results.table import TableValue
-from fsconsole.show.lines import Line
+from fsconsole.show.lines import FIRST_CHIP, OTHER, Line
 from fsconsole.text import printable
 from fsconsole.tui import keys
 from fsconsole.tui.widgets.rows import TONES, LineItems, Rows, TableRows, Texts
@@ -32,6 +32,8 @@ class _Told(Message):
 
     list: List
     key: str
+    chip: str = ""
+    """The value of the chip at the cursor; empty for a line without chips."""
 
     @property
     def control(self) -> List:
@@ -81,6 +83,7 @@ class List(Toned, ScrollView, can_focus=True, inherit_bindings=False):
     List > .list--faint { color: $text-disabled; }
     List > .list--head { text-style: bold; color: $primary; }
     List > .list--column { text-style: bold reverse; }
+    List > .list--chip { text-style: bold; }
     List > .list--cursor {
         color: $block-cursor-blurred-foreground; background: $block-cursor-blurred-background;
         text-style: $block-cursor-blurred-text-style;
@@ -163,7 +166,7 @@ class List(Toned, ScrollView, can_focus=True, inherit_bindings=False):
             if rows.is_pointed:
                 spans = [("> " if is_at else "  ", ""), *spans]
             if is_at:
-                spans, tone = [(text, "cursor") for text, _ in spans], "cursor"
+                spans, tone = [(text, "chip" if tone == "chip" else "cursor") for text, tone in spans], "cursor"
         else:
             return Strip.blank(width, self.rich_style)
         segments = [Segment(printable(text), self.tone_style(f"list--{tone}")) for text, tone in spans]
@@ -282,6 +285,7 @@ class Choices(List):
     def __init__(self, *, id: str, ticks: bool = True) -> None:
         super().__init__(id=id)
         self._ticks = ticks
+        self._chip = FIRST_CHIP
 
     @property
     def lines_shown(self) -> tuple[Line, ...]:
@@ -295,12 +299,69 @@ class Choices(List):
         """Show these lines; the cursor stays on its key, goes to that of at, or afresh to the first one."""
         self.show(lambda width: LineItems(lines, width), at=at, afresh=afresh)
 
+    @property
+    def chip(self) -> int:
+        """The number of the chip at the cursor; -1 for a line without chips."""
+        chips = self.looked_at.chips if self.looked_at is not None else ()
+        return min(self._chip, len(chips) - 1)
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "left":
+            return self.chip > 0
         return super().check_action(action, parameters) and (self._ticks or action != "tick")
 
+    def action_right(self) -> None:
+        line = self.looked_at
+        if line is None or not line.chips:
+            self.action_open()
+        else:
+            self._go_to_chip(min(self.chip + 1, len(line.chips) - 1))
+
+    def action_left(self) -> None:
+        self._go_to_chip(self.chip - 1)
+
+    def action_open(self) -> None:
+        """Open the line; where it has chips, tick the one at the cursor."""
+        if self.looked_at is not None and self.looked_at.chips:
+            self.action_tick()
+        else:
+            super().action_open()
+
     def action_tick(self) -> None:
-        if self.key:
-            self.post_message(self.Ticked(self, self.key))
+        line = self.looked_at
+        if line is None:
+            return
+        chip = line.chips[self.chip].value if line.chips else ""
+        message = self.Opened if chip == OTHER else self.Ticked
+        self.post_message(message(self, self.key, chip))
+
+    def on_click(self, event: events.Click) -> None:
+        """Tick the chip that was clicked; a line without chips is ticked at its mark, and opened elsewhere."""
+        line = event.y + self.scroll_offset.y
+        rows = self.rows
+        if isinstance(rows, LineItems) and line < rows.height and rows.rows.lines[item := rows.item_at(line)].chips:
+            event.prevent_default()
+            self._move(item, 1)
+            chip = rows.rows.chip_at(item, line - rows.begins[item], event.x)
+            if chip is not None:
+                self._go_to_chip(chip)
+                self.action_tick()
+
+    def _go_to_chip(self, chip: int) -> None:
+        self._chip = chip
+        self._settle()
+
+    def _fit(self, width: int) -> None:
+        super()._fit(width)
+        self._tell_rows()
+
+    def _settle(self, *, centre: bool = False) -> None:
+        self._tell_rows()
+        super()._settle(centre=centre)
+
+    def _tell_rows(self) -> None:
+        if isinstance(self.rows, LineItems):
+            self.rows.cursor, self.rows.chip = self.cursor, self.chip
 
 
 class Table(List):

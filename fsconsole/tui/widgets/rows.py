@@ -14,7 +14,7 @@ Spans = Sequence[tuple[str, str]]
 """Parts of one line: text, and tone (one of TONES, or nothing)."""
 TONES = (
     *("strong", "weak", "good", "bad", "error", "warning", "primary", "value", "free", "hazard"),
-    *("faint", "heading", "head", "column", "rule", "cursor"),
+    *("faint", "heading", "head", "column", "rule", "cursor", "chip"),
     *("map0", "map1", "map2", "map3", "map4", "map5"),
 )
 _SHEET_TONES = {"bold": "strong", "green": "free", "yellow": "hazard"}
@@ -135,12 +135,12 @@ class LineItems(Keyed):
         super().__init__([line.key for line in lines])
         self.rows = LineRows(lines, width)
         self.begins = self.rows.begins
+        self.cursor, self.chip = 0, 0
+        """The item that has the cursor, and the chip in it that has it."""
 
     def spans(self, line: int) -> Spans:
         item = self.item_at(line)
-        shown = self.rows.lines[item]
-        tone = "heading" if shown.is_heading else "faint" if shown.is_faint else ""
-        return ((self.rows.text(item)[line - self.begins[item]], tone),)
+        return self.rows.spans(item, line - self.begins[item], self.chip if item == self.cursor else -1)
 
     def is_heading(self, item: int) -> bool:
         return self.rows.lines[item].is_heading

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsconsole.catalog.filesystem import NOTHING_KNOWN, Scope
+from fsconsole.catalog.filesystem import DEFAULT, NOTHING_KNOWN, Scope
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.errors.targets import PlanBadValue
 from fsconsole.plan import draft as drafts
 from fsconsole.plan.draft import Draft, new_draft
 from fsconsole.plan.planfile import PlanFile
-from fsconsole.plan.read import list_configs, parse_plan, read_plan
+from fsconsole.plan.read import find_config, list_configs, parse_plan, read_plan
 from fsconsole.plan.rows import list_candidates
 from tests.unit.plan.examples import DESIGN
 from tests.unit.plan.test_writer import PLANS
@@ -52,7 +52,8 @@ def test_whatever_is_ticked_reads_back_as_it_was_ticked(plan: PlanFile, data: st
     for _ in range(data.draw(st.integers(1, 6))):
         act = data.draw(st.sampled_from(["filesystem", "variant", "option", "double"]))
         if act == "filesystem":
-            draft = drafts.toggled_filesystem(draft, data.draw(st.sampled_from(CATALOG.names)))
+            draft = drafts.with_filesystem(draft, data.draw(st.sampled_from(CATALOG.names)))
+            draft = drafts.toggled_checklist(draft, data.draw(st.sampled_from(range(len(draft.plan.checklists)))))
         elif act == "variant":
             draft = drafts.toggled_variant(draft, data.draw(st.sampled_from(range(len(plan.variants)))))
         elif draft.plan.checklists:
@@ -62,7 +63,7 @@ def test_whatever_is_ticked_reads_back_as_it_was_ticked(plan: PlanFile, data: st
                 continue
             filesystem = CATALOG.get(draft.plan.checklists[number].filesystem)
             option = data.draw(st.sampled_from(filesystem.options))
-            values = data.draw(st.lists(st.sampled_from(option.values_to_try), unique=True).map(tuple))
+            values = data.draw(st.lists(st.sampled_from((DEFAULT, *option.values_to_try)), unique=True).map(tuple))
             draft = drafts.with_values(draft, number, option.scope, option.name, values)
             assert drafts.values_of(draft.plan.checklists[number], option.scope, option.name) == values
     wanted = draft.plan_file
@@ -79,9 +80,46 @@ def test_the_first_draft_compares_two_filesystems_and_can_be_read() -> None:
 
 def test_a_filesystem_that_is_ticked_again_has_its_options_back() -> None:
     draft = compared()
-    off = drafts.toggled_filesystem(draft, "ext4")
+    off = drafts.toggled_checklist(draft, 0)
     assert [checklist.filesystem for checklist in off.plan_file.checklists] == ["xfs"]
-    assert drafts.toggled_filesystem(off, "ext4").plan_file == draft.plan_file
+    assert drafts.toggled_checklist(off, 0).plan_file == draft.plan_file
+
+
+def test_the_default_is_a_value_that_gives_the_tools_no_word_and_is_compared_with_others() -> None:
+    draft = drafts.with_values(new_draft(), 0, Scope.MOUNT, "delalloc", (DEFAULT, "off"))
+    assert rows(parse_plan(draft.text, "plan.toml")) == ["ext4", "ext4 nodelalloc", "xfs"]
+    out = drafts.toggled_combination(draft, 0, (("delalloc", DEFAULT),))
+    assert rows(parse_plan(out.text, "plan.toml")) == ["ext4 nodelalloc", "xfs"]
+    # Where it is a word of the kernel's, it is that word.
+    own = drafts.with_values(drafts.with_filesystem(new_draft(), "f2fs"), 2, Scope.MOUNT, "alloc_mode", (DEFAULT,))
+    assert rows(own.plan_file)[2] == "f2fs alloc_mode=default"
+
+
+def test_variants_in_words_open_as_ticks_where_the_same_rows_in_the_same_place_come_of_them() -> None:
+    for path in list_configs():
+        plan = read_plan(path)
+        draft = drafts.opened(plan, CATALOG)
+        assert draft.text == path.read_text()
+        ticked, told = ([sorted(row.split()) for row in rows(each)] for each in (draft.plan, plan))
+        assert (ticked[0], sorted(ticked)) == (told[0], sorted(told)), path
+        if path.stem in ("demo", "wal"):
+            assert draft.plan.variants == ()
+        # A label of its own, and what a publication printed, have no tick.
+        kept = [variant for variant in plan.variants if variant.label or variant.as_printed or variant.tune]
+        assert set(kept) <= set(draft.plan.variants), path
+    (ext4, *_) = drafts.opened(read_plan(find_config("demo")), CATALOG).plan.checklists
+    assert ext4.mount == (("delalloc", (DEFAULT, "off")),)
+
+
+def test_variants_that_are_not_all_combinations_open_with_the_others_left_out() -> None:
+    words = ("nodelalloc,commit=60", "data=writeback", "")
+    texts = "".join(f'[[variant]]\ntype = "ext4"\nmkfs = "-I 512"\nmount = "{each}"\n' for each in words)
+    plan = parse_plan(f'schema = 1\n{texts}[[workload]]\nkind = "create"\nfile_size = "1MiB"\n', "plan.toml")
+    draft = drafts.opened(plan, CATALOG)
+    assert draft.plan.variants == ()
+    ends = ("commit=60 nodelalloc", "", "data=writeback")
+    assert rows(draft.plan) == [f"ext4 -I 512 {end}".strip() for end in ends]
+    assert len(draft.plan.checklists[0].exclude) == 5
 
 
 def test_a_combination_is_left_out_alone_and_comes_back_alone() -> None:
@@ -112,7 +150,7 @@ def test_the_only_combination_of_a_checklist_unticks_it_and_is_ticked_again() ->
     out = drafts.toggled_combination(draft, 0, (("block_size", "4096"),))
     alone = drafts.with_values(out, 0, Scope.MKFS, "block_size", ("4096",))
     again = drafts.toggled_combination(alone, 0, (("block_size", "4096"),))
-    assert again.is_ticked("ext4")
+    assert "ext4" in again.filesystems
     assert again.plan.checklists[0].exclude == ()
 
 
@@ -150,7 +188,7 @@ def test_a_key_takes_what_the_plan_reader_takes_also_while_nothing_is_ticked() -
     ):
         with pytest.raises(PlanBadValue, match=why):
             drafts.with_key(new_draft(), key, value)
-    draft = drafts.toggled_filesystem(drafts.toggled_filesystem(new_draft(), "ext4"), "xfs")
+    draft = drafts.toggled_checklist(drafts.toggled_checklist(new_draft(), 0), 1)
     draft = drafts.with_key(drafts.with_key(draft, "after.check", False), "seed", 9)
     assert (draft.plan.after.check, draft.plan.seed) == (False, 9)
     assert len(draft.plan.checklists) == 2

@@ -13,11 +13,11 @@ from fsconsole.plan import draft as arrays
 from fsconsole.plan.arrays import LEVELS
 from fsconsole.plan.draft import Draft, new_draft
 from fsconsole.plan.keys import ARRAY
-from fsconsole.plan.outcome import work_out
+from fsconsole.plan.outcome import Outcome, ThisMachine, work_out
 from fsconsole.plan.planfile import ArrayAxis, TargetSpec
 from fsconsole.show import plan as plan_view
 from fsconsole.show.devices import ticks_told
-from fsconsole.show.lines import Line, Mark
+from fsconsole.show.lines import Chip, Line, Mark
 from fsconsole.text import GIB, KIB
 from tests.unit.plan.examples import parse
 from tests.unit.plan.test_arrays import AXES
@@ -114,24 +114,34 @@ def test_every_level_and_knob_has_a_line_with_help() -> None:
     assert set(lines) >= {f"{name} 0" for name in (*LEVELS, *plan_view.KNOBS)}
     assert set(plan_view.KNOBS) == {key.name for key in ARRAY} - {"level"}
     for line in lines.values():
-        assert line.is_heading or (line.about and line.mark is Mark.OFF)
+        assert line.is_heading or (
+            line.about and (line.mark is Mark.OFF or line.chips[0] == Chip("default", is_on=True))
+        )
 
 
 def test_a_line_says_what_is_given_and_what_is_compared() -> None:
     lines = lines_of(ticked(RAID5, ("chunk", ("64KiB", "512KiB")), ("assume_clean", ("yes",))))
     assert lines["raid5 0"].mark is Mark.ON
-    assert (lines["chunk 0"].mark, lines["chunk 0"].value) == (Mark.COMPARE, "64KiB, 512KiB")
-    assert lines["assume_clean 0"].mark is Mark.ON
+    assert [chip.value for chip in lines["chunk 0"].chips if chip.is_on] == ["64KiB", "512KiB"]
+    assert [chip.value for chip in lines["assume_clean 0"].chips if chip.is_on] == ["yes"]
     assert lines["made 1"].name == "raid5 512KiB, assume-clean"
 
 
-def test_ticking_goes_from_off_to_on_to_all_values_to_off() -> None:
-    chunk = plan_view.KNOBS["chunk"].offered
-    assert plan_view.next_values(chunk, ()) == ("64KiB",)
-    assert plan_view.next_values(chunk, ("64KiB",)) == ("64KiB", "512KiB")
-    assert plan_view.next_values(chunk, ("64KiB", "512KiB")) == ()
-    assert plan_view.next_values(("yes",), ()) == ("yes",)
-    assert plan_view.next_values(("yes",), ("yes",)) == ()
+def test_the_first_value_ticked_replaces_the_default_and_further_ones_are_compared() -> None:
+    def ticks(*values: str, compares_default: bool = True) -> tuple[str, ...]:
+        now: tuple[str, ...] = ()
+        for value in values:
+            chips = plan_view.chips_of(("on", "off"), now)
+            now = plan_view.ticked_values(chips, value, compares_default=compares_default)
+        return now
+
+    assert ticks("on") == ("on",)
+    assert ticks("on", "off") == ticks("off", "on") == ("on", "off")
+    assert ticks("on", "default") == ("default", "on")
+    # The last that is unticked leaves the default, and that alone can't be unticked.
+    assert ticks("on", "on") == ticks("default") == ticks("on", "default", "on") == ()
+    # A default that no value stands for can't be compared: it takes the place of the others.
+    assert ticks("on", "off", "default", compares_default=False) == ()
 
 
 def test_an_array_that_makes_no_sense_is_barred_and_says_why() -> None:
@@ -166,8 +176,13 @@ def test_an_array_of_which_no_cell_can_run_is_barred_with_the_reason() -> None:
 
 def test_sections_count_the_arrays_and_totals_say_that_all_devices_are_members() -> None:
     draft = ticked(RAID5, ("chunk", ("64KiB", "512KiB")))
-    sections = {line.key: line.value for line in plan_view.section_lines(draft, None, with_variants=False)}
-    assert (sections["arrays"], sections["settings"]) == ("2", "0")
+    sections = {
+        line.key: line.value
+        for line in plan_view.section_lines(
+            draft, draft, Outcome(), load_catalog(), ThisMachine("6.18.0"), with_variants=False
+        )
+    }
+    assert (sections["arrays"], sections["settings"]) == ("2", "")
     outcome = work_out(draft.plan_file, DISKS, load_catalog(), kernel="6.18.0")
     assert plan_view.totals(outcome, DISKS, (), 80)[1].startswith("on arrays of /dev/loop0 (4.0 GiB), ")
 

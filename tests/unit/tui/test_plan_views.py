@@ -22,7 +22,7 @@ from fsconsole.plan.outcome import Outcome, ThisMachine, this_machine, work_out
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.show import plan as view
 from fsconsole.show import plan_forms
-from fsconsole.show.lines import Line, LineRows, Mark
+from fsconsole.show.lines import Chip, Line, LineRows, Mark
 from fsconsole.text import GIB, cells_of, printable
 from fsconsole.tui import planfiles
 from tests.unit.plan.examples import DESIGN, parse
@@ -47,6 +47,7 @@ LINES = st.lists(
         value=NAMES,
         is_heading=st.booleans(),
         wraps=st.booleans(),
+        chips=st.lists(st.builds(Chip, NAMES, st.booleans()), max_size=3).map(tuple),
     ),
     max_size=5,
 )
@@ -84,39 +85,76 @@ def test_totals_are_what_the_plan_says_of_itself_what_was_assumed_or_why_there_i
     assert second.startswith("Wanted:")
 
 
-def test_sections_name_a_second_list_of_a_filesystem_and_leave_out_what_is_unticked() -> None:
-    def names(draft: Draft, *, with_variants: bool) -> str:
-        lines = view.section_lines(draft, None, with_variants=with_variants)
-        return ", ".join(line.name.strip() for line in lines)
-
-    draft, rest = drafts.doubled_checklist(new_draft(), 0), "Workloads, Arrays, Settings, Run"
-    all_names = f"Filesystems, ext4, xfs, ext4 (2), Custom options, Variants, {rest}"
-    assert names(draft, with_variants=True) == all_names
-    draft = drafts.dropped_checklist(draft, 0)
-    assert names(draft, with_variants=False) == f"Filesystems, xfs, ext4, Custom options, {rest}"
+def test_the_name_of_a_plan_is_followed_by_as_many_variants_as_there_is_room_for() -> None:
+    draft = drafts.with_values(new_draft(), 0, Scope.MOUNT, "delalloc", ("on", "off"))
+    names = view.row_names(outcome(draft))
+    assert view.name_line(draft, "not saved", 80, names) == "New plan  (not saved): ext4 delalloc, ext4 nodelalloc, xfs"
+    assert view.name_line(draft, "not saved", 50, names) == "New plan  (not saved): ext4 delalloc and 2 more"
+    assert view.name_line(draft, "", 20, names) == "New plan"
 
 
-def test_every_option_has_a_line_of_its_own_below_its_group() -> None:
+def test_every_filesystem_is_listed_with_the_variants_that_each_of_its_lists_comes_to() -> None:
+    def listed(draft: Draft) -> list[tuple[str, Mark, str]]:
+        lines = view.section_lines(draft, draft, outcome(draft), CATALOG, HERE, with_variants=True)
+        return [(line.name, line.mark, line.value) for line in lines]
+
+    draft = drafts.with_values(drafts.doubled_checklist(new_draft(), 0), 2, Scope.MOUNT, "delalloc", ("on", "off"))
+    assert listed(draft)[2:6] == [
+        *(("ext4", Mark.ON, "1"), ("ext4 (2)", Mark.ON, "2")),
+        *(("xfs", Mark.ON, "1"), ("btrfs", Mark.OFF, "")),
+    ]
+    assert listed(draft)[-6:] == [
+        *(("Custom", Mark.NONE, ""), ("Variants", Mark.NONE, "4"), ("Workloads", Mark.NONE, "1")),
+        *(("Arrays", Mark.NONE, ""), ("Settings", Mark.NONE, ""), ("Repeats", Mark.NONE, "5")),
+    ]
+    # What is unticked keeps its place, and its name.
+    assert listed(drafts.dropped_checklist(draft, 0))[2:4] == [("ext4", Mark.OFF, ""), ("ext4 (2)", Mark.ON, "2")]
+
+
+def test_every_option_has_a_line_of_its_own_and_about_ten_come_first() -> None:
     for filesystem in CATALOG.filesystems:
-        lines = view.option_lines(drafts.Checklist(filesystem.name), filesystem, HERE)
+        none = drafts.Checklist(filesystem.name)
+        lines = view.option_lines(none, filesystem, HERE)
         assert len({line.key for line in lines}) == len(lines)
         options = [line for line in lines if not line.is_heading]
         assert len(options) == len(filesystem.options)
         for line in options:
             assert line.about, line
             option = view.option_of(filesystem, line.key)
-            assert (line.mark is Mark.BARRED) == (not view.taken_values(filesystem, option, HERE)), line
+            barred = not view.taken_values(filesystem, option, HERE)
+            assert line.is_faint == barred == all(chip.is_barred for chip in line.chips[1:]), line
+        heading, *common, more = view.common_lines(none, filesystem, HERE)
+        assert heading.name == lines[0].name == f"Common options of {filesystem.name}"
+        assert common == options[: len(common)]
+        assert 8 <= len(common) <= 10
+        assert more.name.startswith(f"{len(options) - len(common)} more options: / finds")
 
 
-def test_what_a_kernel_refuses_is_barred_with_its_words_and_skipped_when_values_are_compared() -> None:
+def test_an_option_that_is_set_is_among_the_common_ones() -> None:
+    draft = drafts.with_values(new_draft(), 0, Scope.MKFS, "uninit_bg", ("off",))
+    shown = view.common_lines(draft.plan.checklists[0], EXT4, HERE)
+    assert shown[-2].key == "mkfs uninit_bg"
+    assert [chip.value for chip in shown[-2].chips if chip.is_on] == ["off"]
+
+
+def test_chips_take_further_rows_where_there_is_no_room_and_tell_their_state_without_colours() -> None:
+    chips = (Chip("default"), Chip("on", is_on=True), Chip("no", is_barred=True), Chip("x" * 40))
+    rows = LineRows([Line("a", "some_option", chips=chips), Line("b", "c")], 40)
+    assert rows.text(0) == ("some_option   default  [on] -no-", f"{'':14}{'x' * 11}...{'x' * 11} ")
+    assert [text for text, tone in rows.spans(0, 0, 1) if tone == "chip"] == [">[on]"]
+    found = [rows.chip_at(0, 0, x) for x in (0, 14, 23, 30, 39)]
+    assert found == [None, 0, 1, 2, None]
+    assert [rows.chip_at(0, 1, 14), rows.chip_at(1, 0, 3)] == [3, None]
+
+
+def test_what_a_kernel_refuses_is_barred_with_its_words() -> None:
     lines = {line.name: line for line in view.option_lines(drafts.Checklist("ext4"), EXT4, HERE)}
-    assert lines["mballoc"].mark is Mark.BARRED
-    assert any("Unknown parameter 'nomballoc'" in words for words in lines["mballoc"].about)
+    assert all(chip.is_barred for chip in lines["mballoc"].chips[1:])
+    assert "Unknown parameter 'nomballoc'" in view.why_barred(lines["mballoc"], "off")
     xfs = CATALOG.get("xfs")
     crc = xfs.option("crc", Scope.MKFS)
     assert crc is not None
-    assert view.next_values(view.taken_values(xfs, crc, HERE), ()) == ("on",)
-    assert view.next_values(view.taken_values(xfs, crc, HERE), ("on",)) == ()
+    assert view.taken_values(xfs, crc, HERE) == ("on",)
 
 
 def test_what_was_tried_here_counts_more_than_what_is_declared() -> None:

@@ -1,0 +1,47 @@
+"""The draft of a plan outlives its console, whichever way that ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.tui.at_plan import at_plan
+from tests.tui.harness import picture
+
+
+async def test_a_draft_is_there_again_after_the_console_was_left_and_gone_once_it_is_saved(tmp_path: Path) -> None:
+    async with at_plan(state=tmp_path) as hand:
+        await hand.keys("enter", "right", "enter")
+        await hand.settled()
+        await hand.filesystem("xfs")
+        # The last tick is not counted yet when the console is left.
+    async with at_plan(state=tmp_path) as hand:
+        await hand.sees("New plan  (not saved, kept from the last session): ext4 delalloc")
+        assert hand.screen.draft.checklists == (0,)
+        assert hand.screen.draft.plan.checklists[1].filesystem == "xfs"
+        await hand.filesystem("xfs")
+        saved = hand.screen.draft
+        await hand.begin()
+    async with at_plan(state=tmp_path) as hand:
+        assert "not saved" not in picture(hand.pilot)
+        assert not hand.screen.is_changed
+        assert hand.screen.draft != saved
+
+
+async def test_a_console_that_is_killed_leaves_what_was_ticked_before(tmp_path: Path) -> None:
+    async with at_plan(state=tmp_path) as hand:
+        await hand.keys("enter", "right", "enter")
+        await hand.settled()
+        # Nothing is written when a console is killed, and the kernel gives up its lock.
+        hand.screen._store.release()
+        async with at_plan(state=tmp_path) as again:
+            await again.sees("ext4 delalloc, ext4 nodelalloc, xfs")
+
+
+async def test_where_a_draft_can_t_be_kept_it_says_so_and_why(tmp_path: Path) -> None:
+    (tmp_path / "fsconsole").write_text("")
+    async with at_plan(state=tmp_path) as hand:
+        await hand.sees("The draft of the plan can't be kept in", "file exists", "Save the plan before you quit")
+        await hand.keys("enter")
+        await hand.settled()
+        # It is lost with this console: q asks.
+        await hand.until(lambda: "file exists" in hand.screen.session.unsaved)
