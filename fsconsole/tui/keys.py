@@ -231,9 +231,9 @@ KEYS = (
     )),
     Key(("o",), "open a plan", (
         Use("plan", "open_plan", "Open", "a recipe, another shipped plan, or a plan file", rank=5),
-        Use("run", "open_plan", "Plan", "open the plan of this run, to change it and run it again"),
-        Use("results", "open_plan", "Plan", "open the plan of this run, to change it and run it again"),
-        Use("runs", "open_plan", "Plan", "open the plan of the run at the cursor, to change it and run it again"),
+        Use("run", "open_run_plan", "Plan", "open the plan of this run, to change it and run it again"),
+        Use("results", "open_run_plan", "Plan", "open the plan of this run, to change it and run it again"),
+        Use("runs", "open_run_plan", "Plan", "open the plan of the run at the cursor, to change it and run it again"),
     )),
     Key(("w",), "save the plan", (
         Use("plan", "save_plan", "Save", "save the plan as a file", rank=6),

@@ -50,7 +50,8 @@ def test_what_ends_wipes_or_deletes_is_no_plain_letter_or_asks_and_no_key_is_flo
     assert {"ctrl+s", "ctrl+q"}.isdisjoint(console()._bindings.key_to_bindings)
 
 
-LETTERS = "abcdefghijklmnoprstuvwxyz"
+LETTERS = "abcdefghijklmnprstuvwxyz"
+"""All but o and q, which leave the screen: o shows the plan of the run."""
 
 
 async def test_no_plain_letter_asks_more_of_a_living_run_than_to_pause_or_to_stop_after_its_cell(

@@ -225,6 +225,9 @@ class ConsoleScreen(Screen[None]):
         self.session.plan_of = folder
         self.app.switch_mode("plan")
 
+    def action_open_run_plan(self) -> None:
+        self.open_plan_of(self.session.folder)
+
     def ask(self, dialog: Dialog[T], then: Callable[[T], object]) -> None:
 
         def answered(answer: T | None) -> None:

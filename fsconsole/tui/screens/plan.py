@@ -170,7 +170,6 @@ For loads without mkfs in a directory of a mounted filesystem: `fsconsole run FI
         is_wrong = outcome is not None and outcome.plan is None
         power = outcome.power if outcome is not None else None
         finds = power_line(power, self.size.width) if power is not None else ""
-        self.session.unsaved = "The plan has unsaved changes (Plan, w saves it)." if self.is_changed else ""
         self.query_one("#totals").set_class(is_wrong, "-wrong")
         told = (plain(first, "$error" if is_wrong else "bold"), plain(second), plain(finds))
         self.put("#totals", lines(*told), layout=False)

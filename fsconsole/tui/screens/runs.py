@@ -87,6 +87,10 @@ Where an engine died, C removes the mounts and loop devices that it left, and re
             else:
                 self._resume(self._folder(run))
 
+    def action_open_run_plan(self) -> None:
+        run = self._run()
+        self.open_plan_of(None if run is None else self._folder(run))
+
     @work(group="compare", exclusive=True)
     async def action_compare(self) -> None:
         run = self._run()
