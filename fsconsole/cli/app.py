@@ -138,6 +138,7 @@ COMMANDS = (
     ("stop", "fsconsole.cli.run", "Stop after the current cell, or immediately; skip; pause."),
     ("cleanup", "fsconsole.cli.run", "Clean up after killed runs."),
     ("runs", "fsconsole.cli.runs", "List runs, newest first; rename or delete one."),
+    ("show", "fsconsole.cli.show", "Show a cell: commands, their output, the kernel's log."),
     ("results", "fsconsole.cli.results", "Print the results of a finished or running run."),
     ("advise", "fsconsole.cli.advise", "Say which rows can't be excluded as best, and why."),
     ("apply-kit", "fsconsole.cli.kit", "Write a row as a script and a playbook for other devices."),
@@ -146,6 +147,7 @@ COMMANDS = (
     ("import", "fsconsole.cli.archive", "Add a run of another machine from such a file."),
     ("compare", "fsconsole.cli.compare", "Compare runs with each other and with published tables."),
     ("doctor", "fsconsole.cli.doctor", "Check requirements and suggest fixes."),
+    ("schema", "fsconsole.cli.schema", "Print the JSON Schema of what commands print with --json."),
 )
 """Name, module and one line of help (64 characters at most), in the order of help.
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fsconsole.cli.app import RunsDir
+from fsconsole.cli.app import AsJson, RunsDir
 from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.text import printable
 
@@ -16,6 +16,7 @@ def export(
     file: Annotated[str, typer.Argument(metavar="FILE", help="File to write, as RUN.fsrun.")],
     *,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
+    as_json: AsJson = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """Pack a run into one file, also while it is running.
@@ -30,12 +31,18 @@ def export(
 
     folder = open_run(runs_dir, run)
     size_bytes = export_run(folder, file, overwrite=force)
+    if as_json:
+        from fsconsole.cli.answers import RunAnswer, tell
+
+        tell(RunAnswer(run=folder.name, folder=folder.path, file=file, size_bytes=size_bytes))
+        return
     typer.echo(f"exported run {printable(folder.name)} to {printable(file)} ({format_bytes(size_bytes)})", err=True)
 
 
 def import_(
     file: Annotated[str, typer.Argument(metavar="FILE", help="File that `fsconsole export` wrote.")],
     *,
+    as_json: AsJson = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """Add a run of another machine from a file that `fsconsole export` wrote.
@@ -47,5 +54,10 @@ def import_(
     from fsconsole.journal.importing import import_run
 
     folder = import_run(file, runs_dir)
+    if as_json:
+        from fsconsole.cli.answers import RunAnswer, tell
+
+        tell(RunAnswer(run=folder.name, folder=folder.path, file=file))
+        return
     show = command_line("results", folder.name, runs=runs_dir)
     typer.echo(f"imported run {printable(folder.name)}; `{printable(show)}` shows it", err=True)

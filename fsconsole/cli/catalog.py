@@ -32,7 +32,8 @@ def catalog(
     """
     from fsconsole.cli.complaint import say
     from fsconsole.cli.results import terminal_width
-    from fsconsole.model.wire import encode
+    from fsconsole.model.answers import FilesystemsAnswer, LevelsAnswer
+    from fsconsole.model.contract import document_text
     from fsconsole.preflight import catalog_survey
     from fsconsole.preflight.machine import every_level
     from fsconsole.show import catalog as show
@@ -41,11 +42,11 @@ def catalog(
     width = terminal_width()
     if arrays:
         told = every_level()
-        typer.echo(encode(told, indent=2) if as_json else "\n".join(show.lines(told, width)))
+        typer.echo(document_text(LevelsAnswer(told), indent=2) if as_json else "\n".join(show.lines(told, width)))
         return
     survey = catalog_survey.take(tuple(filesystem or ()), probe=probe)
     if as_json:
-        typer.echo(encode(survey.entries, indent=2))
+        typer.echo(document_text(FilesystemsAnswer(survey.entries), indent=2))
     elif filesystem:
         typer.echo("\n".join(line for entry in survey.entries for line in show.filesystem_lines(entry, width)))
     else:

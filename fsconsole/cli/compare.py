@@ -10,7 +10,7 @@ import typer
 
 from fsconsole.cli.app import RunsDir
 from fsconsole.cli.curves import Axis, OfVariant, Svg, WithCurves, check_curves, draw_curves
-from fsconsole.cli.results import Format, terminal_width
+from fsconsole.cli.results import Format, InJson, ToFormat, format_of, terminal_width
 from fsconsole.errors import Misused
 from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.text import printable, wrap
@@ -42,7 +42,8 @@ def compare(
         ),
     ] = "",
     columns: Annotated[str, typer.Option(metavar="A,B,C", help="Columns to show beside the primary one.")] = "",
-    output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
+    output: ToFormat = Format.TABLE,
+    as_json: InJson = False,
     curves: WithCurves = False,
     axis: Axis = "",
     variant: OfVariant = "",
@@ -56,6 +57,14 @@ def compare(
     that share all that --vary names become one side, and scatter between runs decides; else each run is a side, and its
     rounds decide. Published tables are shown beside, never ranked. With --curves each run is a curve, named by its kernel.
     """
+    output = format_of(output, as_json=as_json, command=_COMMAND)
+    if list_published and output is Format.JSON:
+        from fsconsole.cli.answers import PublishedAnswer, PublishedTold, tell
+        from fsconsole.plan.publications import all_publications
+
+        told = (PublishedTold(one.name, one.title, one.source, one.date, len(one.rows)) for one in all_publications())
+        tell(PublishedAnswer(tuple(told)))
+        return
     if list_published:
         sys.stdout.write(_published_list())
         return

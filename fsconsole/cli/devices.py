@@ -45,12 +45,13 @@ def devices(
     devices, sampled blocks on those that nothing uses.
     """
     from fsconsole.cli.complaint import say
-    from fsconsole.model.wire import encode
+    from fsconsole.devices.state import DevicesAnswer
+    from fsconsole.model.contract import document_text
     from fsconsole.preflight import device_survey
 
     survey = device_survey.take(tuple(device or ()), runs)
     if as_json:
-        typer.echo(encode(survey.devices, indent=1))
+        typer.echo(document_text(DevicesAnswer(survey.devices, survey.notes), indent=2))
     else:
         from rich.console import Console
 
@@ -106,7 +107,7 @@ def readtest(
     from fsconsole.devices.ask import read_test, require_answer
     from fsconsole.devices.snapshot import find_device
     from fsconsole.model.answers import ReadTestAnswer
-    from fsconsole.model.wire import encode
+    from fsconsole.model.contract import document_text
     from fsconsole.system.run import RealExecutor
 
     found = find_device(device)
@@ -123,7 +124,7 @@ def readtest(
             read_ahead_bytes=found.read_ahead_bytes,
             scheduler=found.scheduler,
         )
-        typer.echo(encode(answer))
+        typer.echo(document_text(answer))
         return
     moved = f"{format_bytes(result.read_bytes)} in {format_seconds(result.elapsed_s)}"
     line = (
@@ -200,12 +201,12 @@ def make_scratch(size_bytes: int, directory: str, *, purpose: str = "") -> Scrat
 def list_(*, directory: _Directory = DEFAULT_SCRATCH_DIR, as_json: AsJson = False) -> None:
     """List scratch devices, and files in DIR that are detached (after a reboot)."""
     from fsconsole.devices import scratch
-    from fsconsole.model.wire import encode
+    from fsconsole.model.contract import document_text
 
     need_root("The list of scratch devices")
     found = scratch.listing(directory)
     if as_json:
-        typer.echo(encode(tuple(found), indent=1))
+        typer.echo(document_text(scratch.ScratchListAnswer(tuple(found)), indent=2))
     elif found:
         _tell_all(found)
     else:
@@ -227,6 +228,7 @@ def remove(
     *,
     directory: _Directory = DEFAULT_SCRATCH_DIR,
     yes: Annotated[bool, typer.Option("--yes", help="Even if it holds files, or a run can be resumed on it.")] = False,
+    as_json: AsJson = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """Detach a scratch device and delete its file. Refused while it is in use.
@@ -244,14 +246,20 @@ def remove(
         needs += [f"run {run} can be resumed on it" for run in resumable_on(found.scratch_id, runs)]
         require_agreement(printable(found.path), "; ".join(filter(None, needs)), yes=yes)
     scratch.remove(found)
-    typer.echo(f"removed {printable(found.path)}", err=True)
+    if as_json:
+        from fsconsole.model.contract import document_text
+
+        typer.echo(document_text(scratch.ScratchAnswer.of(found), indent=2))
+    else:
+        typer.echo(f"removed {printable(found.path)}", err=True)
 
 
 def _tell_one(made: Scratch, *, as_json: bool) -> None:
     """Print the device alone to standard output, for scripts, and the rest beside it."""
-    from fsconsole.model.wire import encode
+    from fsconsole.devices.scratch import ScratchAnswer
+    from fsconsole.model.contract import document_text
 
-    typer.echo(encode(made, indent=1) if as_json else made.device)
+    typer.echo(document_text(ScratchAnswer.of(made), indent=2) if as_json else made.device)
     if not made.direct_io:
         below = printable(os.path.dirname(made.path))
         typer.echo(f"warning: no direct I/O in {below}: the host's cache will flatter the figures", err=True)

@@ -28,9 +28,6 @@ def doctor(
 
     Exit code 0: runs are possible; 1: they are not.
     """
-    import json
-    from dataclasses import asdict
-
     from fsconsole.catalog.loader import load_catalog
     from fsconsole.preflight.doctor import diagnose, run_is_possible
     from fsconsole.preflight.machine import examine
@@ -39,8 +36,9 @@ def doctor(
     findings = diagnose(examine(RealExecutor(), load_catalog(), runs))
     possible = run_is_possible(findings)
     if as_json:
-        checks = [asdict(finding) for finding in findings]
-        typer.echo(json.dumps({"run_possible": possible, "checks": checks}, indent=2))
+        from fsconsole.cli.answers import DoctorAnswer, tell
+
+        tell(DoctorAnswer(possible, tuple(findings)))
     else:
         ending = "possible here." if possible else "not possible here: see the lines in capitals."
         lines = [line for finding in findings for line in _lines(finding)]

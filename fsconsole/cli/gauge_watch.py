@@ -14,9 +14,8 @@ from fsconsole.cli.complaint import is_live, say
 from fsconsole.devices.snapshot import device_number
 from fsconsole.errors.runs import KernelLacks
 from fsconsole.errors.targets import DeviceMissing, DeviceVanished
+from fsconsole.model.contract import event_text
 from fsconsole.model.sample import Sample
-from fsconsole.model.wire import to_plain
-from fsconsole.results.json import ascii_json
 from fsconsole.show.gauges import page_lines
 from fsconsole.system.files import read_int_or
 from fsconsole.system.mounts import DEBUGFS
@@ -38,7 +37,7 @@ def gauge_view(title: str, *, as_json: bool, stream: TextIO | None = None) -> It
     """Give the view that fits the stream (stdout): live on a terminal, plain pages elsewhere and on TERM=dumb."""
     stream = stream or sys.stdout
     if as_json:
-        yield Printed(stream, lambda sample, _gone: ascii_json(to_plain(sample)))
+        yield Printed(stream, lambda sample, _gone: event_text("sample", sample.wall_ns, sample))
     elif not is_live(stream):
         yield Printed(stream, lambda sample, gone: "\n".join(page_lines(sample, title, 80, gone=gone)) + "\n")
     else:
@@ -60,7 +59,7 @@ class Printed:
         self._told: tuple[str, ...] = ()
 
     def show(self, sample: Sample, gone: tuple[str, ...]) -> None:
-        """Print the sample; gone are watched devices that it lacks. Raises BrokenPipeError."""
+        """Print the sample; gone are watched devices that it lacks. Raises OutputLost."""
         for name in gone:
             if name not in self._told:
                 say(f"note: {printable(name)} is gone; the others are still watched")
@@ -105,7 +104,7 @@ def watch(paths: Sequence[str], hz: float, count: int | None, view: GaugeView) -
     """Show so many samples of devices, or where count is None samples without end.
 
     Raises DeviceMissing and NotABlockDevice for a path, DeviceVanished when no watched device is left,
-    KernelLacks where nothing can be sampled, BrokenPipeError.
+    KernelLacks where nothing can be sampled, OutputLost.
     """
     names = tuple(dict.fromkeys(map(kernel_name, paths)))
     samples: queue.SimpleQueue[Sample] = queue.SimpleQueue()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 
 import typer
@@ -18,8 +17,8 @@ from fsconsole.devices.state import stands_on
 from fsconsole.engine.proof import Renewal
 from fsconsole.journal.store import make_run_id
 from fsconsole.model.answers import DirectoryAnswer, PlanAnswer, PowerAnswer, TargetAnswer, array_answers, cell_answer
+from fsconsole.model.contract import document_text
 from fsconsole.model.plan import Plan
-from fsconsole.model.wire import encode
 from fsconsole.plan.directory import writes_in_words
 from fsconsole.plan.expand import plan_left
 from fsconsole.plan.power import power_of
@@ -102,7 +101,7 @@ def show_renewal(name: str, renewal: Renewal, runs: str, *, as_json: bool) -> No
     )
     if as_json:
         answer = replace(plan_answer(left, (), renewal.consent), targets=targets)
-        typer.echo(encode(answer, indent=2))
+        typer.echo(document_text(answer, indent=2))
         return
     agreeing = ("--consent", renewal.consent) if renewal.consent else ()
     command = command_line("resume", name, runs=runs, more=agreeing)
@@ -114,7 +113,9 @@ def show_list(*, as_json: bool) -> None:
     """Print names and titles of the shipped plans."""
     plans = {path: read_plan(path) for path in list_configs()}
     if as_json:
-        typer.echo(json.dumps({path.stem: plan.title for path, plan in plans.items()}, indent=2))
+        from fsconsole.cli.answers import PlansAnswer, ShippedPlan, tell
+
+        tell(PlansAnswer(tuple(ShippedPlan(path.stem, plan.title) for path, plan in plans.items())))
         return
     typer.echo("\n".join(shipped_text(plans, load_catalog(), terminal_width())))
 
@@ -134,7 +135,7 @@ def show_directories(
     )
     if as_json:
         answer = replace(plan_answer(found.plan, (), "", (), cell, power=power), directories=directories)
-        typer.echo(encode(answer, indent=2))
+        typer.echo(document_text(answer, indent=2))
         return
     command = command_line("run", file, directories=words, runs=runs)
     lines = directory_plan_lines(found.plan, directories, command, power, every=every, width=terminal_width())
@@ -155,7 +156,7 @@ def show(file: str, devices: list[str], runs: str, *, as_json: bool, every: bool
     reports, consent = (found.reports, found.consent) if found else ((), "")
     if as_json:
         seen = found.seen if found else ()
-        typer.echo(encode(plan_answer(plan, reports, consent, seen, cell, power=power), indent=2))
+        typer.echo(document_text(plan_answer(plan, reports, consent, seen, cell, power=power), indent=2))
     else:
         told = ("--consent", consent)
         agreeing = command_line("run", file, devices=devices, runs=runs, more=told) if consent else ""

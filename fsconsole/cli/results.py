@@ -56,6 +56,18 @@ class Format(str, Enum):
     MD = "md"
 
 
+ToFormat = Annotated[Format, typer.Option("--format", help="Output format.")]
+InJson = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
+
+
+def format_of(output: Format, *, as_json: bool, command: str) -> Format:
+    """Return the format that is meant. Raises Misused for --json beside another one."""
+    if as_json and output not in (Format.TABLE, Format.JSON):
+        what = f"--json and --format {output.value} exclude each other."
+        raise Misused(what=what, nearest="", command=command)
+    return Format.JSON if as_json else output
+
+
 Sort = Annotated[
     str,
     typer.Option(
@@ -116,7 +128,8 @@ Cells = Annotated[
 def results(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Name of a run, or a prefix of it.")] = LATEST,
     *,
-    output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
+    output: ToFormat = Format.TABLE,
+    as_json: InJson = False,
     sort: Sort = "",
     is_reversed: Annotated[bool, typer.Option("--reverse", help="Reverse the order.")] = False,
     baseline: Baseline = "",
@@ -145,6 +158,7 @@ def results(
     from fsconsole.results.grid import columns_named
     from fsconsole.results.requirements import has_requirements
 
+    output = format_of(output, as_json=as_json, command="fsconsole results")
     _check_goes_with(output, beside=beside, summary=summary, explain=explain)
     idle = {"--map": has_map, "--cells": cells, "--sort": sort, "--reverse": is_reversed, "--baseline": baseline}
     idle |= {"--all-pairs": all_pairs, "--with-redone": with_redone, "--explain": explain, "--with": beside}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fsconsole.cli.app import Devices, Directories, JsonLines, RunsDir
+from fsconsole.cli.app import AsJson, Devices, Directories, JsonLines, RunsDir
 from fsconsole.cli.complaint import command_line, need_root, need_root_unless_own, require_targets, with_runs
 from fsconsole.errors import Misused
 from fsconsole.errors.runs import JournalNewer, JournalUnusable
@@ -144,13 +143,13 @@ def start_and_show(folder: RunFolder, interrupts: Interrupts, *, detach: bool, a
     """
     from fsconsole.cli.viewer import watch
     from fsconsole.client.engine import start_engine
+    from fsconsole.model.contract import document_text
     from fsconsole.model.run import StartedRun
-    from fsconsole.model.wire import encode
 
     start_engine(folder)
     interrupts.pass_on_to(folder)
     if detach:
-        told = encode(StartedRun(folder.name, folder.path)) if as_json else folder.name
+        told = document_text(StartedRun(folder.name, folder.path)) if as_json else folder.name
         sys.stdout.write(f"{told}\n")
         # Whoever reads it must have it, whatever becomes of this process.
         sys.stdout.flush()
@@ -210,6 +209,7 @@ def stop(
     skip: Annotated[bool, typer.Option("--skip", help="Skip the current cell.")] = False,
     pause: Annotated[bool, typer.Option("--pause", help="Pause before the next cell.")] = False,
     go_on: Annotated[bool, typer.Option("--continue", help="End the pause.")] = False,
+    as_json: AsJson = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """Stop a run after the current cell, or immediately (--now); or skip, pause, continue."""
@@ -228,18 +228,22 @@ def stop(
     if folder is None:
         raise NoneLives(runs_dir=runs)
     answer = ask_when_it_listens(folder, verb)
-    sys.stdout.write(f"{folder.name}: {answer_words(verb, answer)}\n")
+    words = answer_words(verb, answer)
+    if as_json:
+        from fsconsole.cli.answers import StopAnswer, tell
+
+        tell(StopAnswer(folder.name, verb.value, answer.accepted, answer.step, answer.why, words))
+        return
+    sys.stdout.write(f"{folder.name}: {words}\n")
 
 
 def cleanup(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Full name of one run; default: all runs.")] = "",
     *,
-    as_json: JsonLines = False,
+    as_json: AsJson = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """Clean up after killed runs: settings, scratch devices. Arrays are shown; running runs are left alone."""
-    from dataclasses import asdict
-
     from fsconsole.client.engine import abandoned_scratch
     from fsconsole.devices import scratch
     from fsconsole.engine.cleanup import Cleaned, clean_folder
@@ -264,11 +268,15 @@ def cleanup(
         except (JournalUnusable, JournalNewer):
             # clean_folder has reported it.
             continue
+    if as_json:
+        from fsconsole.cli.answers import CleanupAnswer, tell
+
+        tell(CleanupAnswer(tuple(cleaned)))
+        return
     for one in cleaned:
         hint = f"; `fsconsole resume {one.run}` finishes it" if one.resumable else ""
-        line = f"{printable(one.run)}: {printable(one.did)}{with_runs(hint)}"
-        sys.stdout.write((json.dumps(asdict(one)) if as_json else line) + "\n")
-    if not cleaned and not as_json:
+        sys.stdout.write(f"{printable(one.run)}: {printable(one.did)}{with_runs(hint)}\n")
+    if not cleaned:
         sys.stdout.write("Nothing to clean up.\n")
 
 

@@ -36,12 +36,16 @@ def list_runs(
     """List runs, newest first; rename or delete one."""
     from fsconsole.client.runs import look_at
     from fsconsole.journal import store
-    from fsconsole.model.wire import encode
 
     if ctx.invoked_subcommand is not None:
         return
     listed = [look_at(folder) for folder in store.list_runs(runs_dir)]
-    typer.echo(encode(tuple(listed), indent=2) if as_json else runs_text(listed, runs_dir))
+    if as_json:
+        from fsconsole.cli.answers import RunsAnswer, tell
+
+        tell(RunsAnswer(tuple(listed)))
+        return
+    typer.echo(runs_text(listed, runs_dir))
 
 
 @runs.command()
@@ -49,6 +53,7 @@ def rename(
     run: _Run,
     title: Annotated[str, typer.Argument(metavar="TITLE", help="The new title.")],
     *,
+    as_json: AsJson = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """Change a run's title; its name, which is its folder, stays."""
@@ -59,6 +64,11 @@ def rename(
     folder = open_exact(runs_dir, run)
     need_root_unless_own("Renaming a run", [folder.path])
     rename_run(folder, title.strip())
+    if as_json:
+        from fsconsole.cli.answers import RunAnswer, tell
+
+        tell(RunAnswer(run=folder.name, title=title.strip(), folder=folder.path))
+        return
     typer.echo(f"run {printable(folder.name)} is called '{printable(title.strip())}'", err=True)
 
 
@@ -69,6 +79,7 @@ def delete(
     yes: Annotated[
         bool, typer.Option("--yes", help="Even if it can be resumed, or its scratch device holds files.")
     ] = False,
+    as_json: AsJson = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """Delete a run: its folder, and the scratch device that was created for it.
@@ -109,6 +120,11 @@ def delete(
         # A damaged run is deleted too: what was made for it can't be told any more.
         typer.echo(f"run {printable(folder.name)}: {error}", err=True)
     delete_run(folder)
+    if as_json:
+        from fsconsole.cli.answers import RunAnswer, tell
+
+        tell(RunAnswer(run=folder.name, folder=folder.path))
+        return
     typer.echo(f"deleted {printable(folder.path)}", err=True)
 
 

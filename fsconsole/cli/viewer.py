@@ -11,8 +11,6 @@ import time
 import tty
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
-from datetime import datetime, timezone
 from types import FrameType, TracebackType
 from typing import TextIO
 
@@ -30,12 +28,11 @@ from fsconsole.errors.runs import EngineDied, EngineNotListening, RunOver
 from fsconsole.journal.events import NAMES, Batch
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import create_run
-from fsconsole.model.events import Verb
+from fsconsole.model.contract import event_text
+from fsconsole.model.events import RunFinished, Verb
 from fsconsole.model.run import RunRequest
 from fsconsole.model.state import RunState, RunStatus
-from fsconsole.model.wire import Wire
 from fsconsole.results.figures import cell_names, cells_in_words, status_words
-from fsconsole.results.json import ascii_json
 from fsconsole.show.gauges import LEAD, gauge_lines, text_line
 from fsconsole.show.progress import finished_lines, place_words, plain_lines, step_words
 from fsconsole.show.race import current_workload, race_lines
@@ -45,21 +42,12 @@ from fsconsole.text import printable, shorten_middle, wrap
 def json_lines(batch: Batch) -> Iterator[str]:
     """Yield one JSON object per observation, then one per sample, without line ends.
 
-    Keys: event (the kind, "step_finished"), time (wall clock, ISO 8601, UTC), then all fields by their names;
-    enumerations as their values.
+    Keys: schema, event (the kind, "step_finished"), time (wall clock, ISO 8601, UTC), then all fields by their names.
     """
     for entry in batch.entries:
-        yield _json_line(NAMES[type(entry.observation)], entry.wall_ns, entry.observation)
+        yield event_text(NAMES[type(entry.observation)], entry.wall_ns, entry.observation)
     for sample in batch.samples:
-        yield _json_line("sample", sample.wall_ns, sample)
-
-
-def _json_line(event: str, wall_ns: int, value: Wire) -> str:
-    seconds, rest_ns = divmod(wall_ns, 10**9)
-    moment = datetime.fromtimestamp(seconds, timezone.utc)
-    head = {"event": event, "time": f"{moment:%Y-%m-%dT%H:%M:%S}.{rest_ns // 10**6:03d}Z"}
-    # Not to_plain(), which leaves out defaults of what a journal holds much of.
-    return ascii_json(head | asdict(value))
+        yield event_text("sample", sample.wall_ns, sample)
 
 
 class PrintedView:
@@ -418,8 +406,11 @@ def show_end(folder: RunFolder, *, as_json: bool) -> int:
     if state.status is not RunStatus.FINISHED and not folder.is_imported:
         raise EngineDied(run=folder.name)
     if as_json:
-        ends = [line for line in json_lines(RunFollower(folder).poll().batch) if '"run_finished"' in line[:40]]
-        sys.stdout.write("".join(f"{line}\n" for line in ends[-1:]))
+        ends = [
+            entry for entry in RunFollower(folder).poll().batch.entries if isinstance(entry.observation, RunFinished)
+        ]
+        for end in ends[-1:]:
+            sys.stdout.write(event_text(NAMES[RunFinished], end.wall_ns, end.observation) + "\n")
     else:
         sys.stdout.write(f"{printable(folder.name)}: {printable(seen.standing)}\n{cells_in_words(state)}\n")
     sys.stdout.flush()

@@ -15,6 +15,7 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import is_alive, list_runs
 from fsconsole.model import DEFAULT_RUNS_DIR
+from fsconsole.model.events import Outcome
 from fsconsole.model.state import RunState, RunStatus
 from fsconsole.results.figures import RESUME, as_left, cells_over, status_words
 from fsconsole.results.spread import spread_of
@@ -63,6 +64,8 @@ class ListedRun:
     status: str
     """"new", "running", "paused", "interrupted", "finished" by the journal, "imported", "dead", "newer", "damaged"
     or "unreadable"."""
+    outcome: Outcome | None = None
+    """None until it has ended."""
 
 
 def look(folder: RunFolder) -> Look:
@@ -101,6 +104,7 @@ def look_at(folder: RunFolder) -> ListedRun:
         cells_over=cells_over(state),
         cells=len(state.cells),
         standing=seen.standing,
+        outcome=state.outcome if seen.state.status is RunStatus.FINISHED else None,
         status="imported" if folder.is_imported else status,
     )
 

@@ -9,6 +9,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from typing import Literal
 
 from fsconsole.devices.claims import lasting, lock_node
 from fsconsole.devices.graph import DeviceGraph
@@ -24,6 +25,7 @@ from fsconsole.errors.targets import (
     ScratchMissing,
 )
 from fsconsole.model import DEFAULT_SCRATCH_DIR
+from fsconsole.model.contract import SCHEMA, Document
 from fsconsole.model.device import Device
 from fsconsole.model.wire import Wire
 from fsconsole.system import block
@@ -106,6 +108,23 @@ class Scratch(Wire, frozen=True):
     attached: bool = True
     direct_io: bool = True
     """False while detached, and where the filesystem below refuses it: then the host's page cache is between."""
+
+
+class ScratchAnswer(Scratch, frozen=True, kw_only=True):
+    """A scratch device that was created, attached or removed."""
+
+    schema: Literal[3] = SCHEMA
+
+    @classmethod
+    def of(cls, made: Scratch) -> ScratchAnswer:
+        """Return a scratch device as an answer."""
+        return cls(**{name: getattr(made, name) for name in Scratch.__struct_fields__})
+
+
+class ScratchListAnswer(Document, frozen=True):
+    """Scratch devices and detached files."""
+
+    scratch: tuple[Scratch, ...]
 
 
 def attached_loops() -> tuple[Device, ...]:

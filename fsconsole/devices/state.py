@@ -7,6 +7,7 @@ from enum import Enum
 
 from fsconsole.devices.graph import DeviceGraph
 from fsconsole.devices.hazards import SCRATCH_KEPT
+from fsconsole.model.contract import Document
 from fsconsole.model.device import SHARED, Device, DeviceKind, Hazard, Signature, Usage, Verdict
 from fsconsole.model.wire import Wire
 from fsconsole.text import printable
@@ -74,6 +75,13 @@ class ListedDevice(Device, frozen=True, kw_only=True):
     def device(self) -> Device:
         """The device alone."""
         return Device(**{name: getattr(self, name) for name in Device.__struct_fields__})
+
+
+class DevicesAnswer(Document, frozen=True):
+    """The answer of `fsconsole devices --json`: devices in the order of their tree, and notes on how they were looked at."""
+
+    devices: tuple[ListedDevice, ...]
+    notes: tuple[str, ...]
 
 
 def device_state(device: Device, graph: DeviceGraph, hazards: tuple[Hazard, ...] | None = None) -> DeviceState:

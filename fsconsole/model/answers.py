@@ -1,6 +1,6 @@
 """The answers of `fsconsole plan|catalog|readtest|run ... --json`: encoded by the commands, decoded by the console.
 
-Scripts read them too: keys are only ever added.
+Scripts read them too, by the schema of model.contract.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
+from fsconsole.model.contract import Document
 from fsconsole.model.device import DeviceKind, Hazard, Identity, Verdict
 from fsconsole.model.place import Place
 from fsconsole.model.plan import (
@@ -81,9 +82,9 @@ class WorkloadAnswer(Wire, frozen=True):
 
 
 class CellAnswer(Wire, frozen=True):
-    """One cell of a plan."""
+    """One cell of a plan; its number counts from 1."""
 
-    index: int
+    number: int = msgspec.field(name="cell")
     target: str
     array: ArraySpec | None
     members: tuple[str, ...]
@@ -182,7 +183,7 @@ class PowerAnswer(Wire, frozen=True):
     """Why no row gets a verdict, as a sentence; empty where rows can."""
 
 
-class PlanAnswer(Wire, frozen=True):
+class PlanAnswer(Document, frozen=True):
     """A plan on its targets, with the code that agrees to the loss of what is on them."""
 
     title: str
@@ -242,6 +243,7 @@ def cell_answer(cell: Cell) -> CellAnswer:
     return _answer(
         CellAnswer,
         cell,
+        number=cell.index + 1,
         setting=dict(cell.setting.values),
         variant=_answer(VariantAnswer, variant, **words),
         raw=variant.is_raw,
@@ -332,6 +334,12 @@ class CatalogAnswer(Wire, frozen=True):
     rules: tuple[RuleAnswer, ...]
 
 
+class FilesystemsAnswer(Document, frozen=True):
+    """Filesystems of the catalog."""
+
+    filesystems: tuple[CatalogAnswer, ...]
+
+
 class LevelAnswer(Wire, frozen=True):
     """A level of [[array]] as this machine has it."""
 
@@ -341,7 +349,13 @@ class LevelAnswer(Wire, frozen=True):
     remedy: str
 
 
-class ReadTestAnswer(Wire, frozen=True):
+class LevelsAnswer(Document, frozen=True):
+    """Levels of [[array]]."""
+
+    levels: tuple[LevelAnswer, ...]
+
+
+class ReadTestAnswer(Document, frozen=True):
     """The throughput of `fsconsole readtest`."""
 
     device: str

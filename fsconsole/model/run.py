@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fsconsole.model.contract import Document
 from fsconsole.model.device import SHARED, Fingerprint, Hazard, Identity
 from fsconsole.model.place import Place
 from fsconsole.model.plan import Plan
@@ -54,7 +55,7 @@ class RunRequest(Wire, frozen=True):
         return any(target.place is not None for target in self.targets)
 
 
-class StartedRun(Wire, frozen=True):
+class StartedRun(Document, frozen=True):
     """The answer of a command that starts a run, with --detach --json."""
 
     run: str

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fsconsole.model.contract import Document, document_text
 from fsconsole.model.events import WarningKind
-from fsconsole.model.metrics import Unit
+from fsconsole.model.metrics import Metric, Unit
 from fsconsole.model.rounds import CAUSES
 from fsconsole.model.state import RunState
 from fsconsole.model.verdicts import Compared, Verdict
-from fsconsole.model.wire import to_plain
+from fsconsole.model.wire import Wire
 from fsconsole.results.advice import Advice, Advised, Term, is_more_better
 from fsconsole.results.figures import Noted
 from fsconsole.results.grid import Grid
-from fsconsole.results.json import ascii_json
 from fsconsole.text import printable, wrap
 from fsconsole.units import significant
 
-SCHEMA = 1
-"""Grows when a key changes its meaning or goes."""
 _AGAINST = CAUSES | {
     WarningKind.CHECK, WarningKind.LOST_DATA, WarningKind.GAVE_UP, WarningKind.KERNEL_LOG, WarningKind.NOT_IN_EFFECT,
     WarningKind.MEMORY_COLD, WarningKind.ROUND_REPEATED, WarningKind.ASSUMED_CLEAN,
@@ -155,38 +153,89 @@ def _wrapped(text: str, width: int) -> list[str]:
     return wrap(printable(text), width, max_lines=20)
 
 
+class AdvisedColumn(Wire, frozen=True):
+    """A weighed column of a row, compared."""
+
+    column: Metric
+    load: str
+    compared: Compared
+
+
+class AdvisedRow(Wire, frozen=True):
+    """A row with its score and what speaks for and against it; changes are shares of the baseline's figure."""
+
+    row: str
+    is_baseline: bool
+    score: float
+    overall: Compared | None
+    columns: tuple[AdvisedColumn, ...]
+    compared_with: str
+    behind: str
+    reason: str
+    unsafe: tuple[str, ...]
+    safety_unknown: bool
+    against: tuple[str, ...]
+
+
+class NotJudged(Wire, frozen=True):
+    """A row that no advice is given on, with the reason."""
+
+    row: str
+    why: str
+
+
+class Lead(Wire, frozen=True):
+    """A column in which the first row is ahead of the second, with its share of the lead."""
+
+    column: str
+    share: float
+
+
+class AdviceAnswer(Document, frozen=True):
+    """The answer of `fsconsole advise --json`."""
+
+    run: str
+    weights: dict[str, float]
+    baseline: str
+    rounds: int
+    alpha: float
+    best: tuple[AdvisedRow, ...]
+    others: tuple[AdvisedRow, ...]
+    not_judged: tuple[NotJudged, ...]
+    second_wins_at: tuple[str, ...]
+    ahead_by: tuple[Lead, ...]
+    notes: tuple[str, ...]
+
+
 def advice_json(state: RunState, grid: Grid, of: Advice) -> str:
-    """Return advice as a JSON document; changes are shares of the baseline's figure."""
+    """Return advice as a JSON document."""
 
-    def row(one: Advised) -> dict[str, object]:
-        return {
-            "row": one.candidate.title,
-            "is_baseline": one.candidate.is_baseline,
-            "score": one.candidate.mean,
-            "overall": to_plain(one.overall),
-            "columns": [
-                {"column": term.metric.value, "load": term.load, "compared": to_plain(pair)} for term, pair in one.parts
-            ],
-            "compared_with": one.against,
-            "behind": one.behind,
-            "reason": reason_of(one),
-            "unsafe": list(one.safety.unsafe),
-            "safety_unknown": one.safety.unknown,
-            "against": list(against_of(one, grid)),
-        }
+    def row(one: Advised) -> AdvisedRow:
+        return AdvisedRow(
+            row=one.candidate.title,
+            is_baseline=one.candidate.is_baseline,
+            score=one.candidate.mean,
+            overall=one.overall,
+            columns=tuple(AdvisedColumn(term.metric, term.load, pair) for term, pair in one.parts),
+            compared_with=one.against,
+            behind=one.behind,
+            reason=reason_of(one),
+            unsafe=tuple(one.safety.unsafe),
+            safety_unknown=bool(one.safety.unknown),
+            against=tuple(against_of(one, grid)),
+        )
 
-    document = {
-        "schema": SCHEMA,
-        "run": state.request.run_id,
-        "weights": {metric.value: weight for metric, weight in of.weights.items()},
-        "baseline": of.baseline,
-        "rounds": of.rounds,
-        "alpha": of.alpha,
-        "best": [row(one) for one in of.best],
-        "others": [row(one) for one in of.others],
-        "not_judged": [{"row": title, "why": why} for title, why in of.unjudged],
-        "second_wins_at": list(of.turns),
-        "ahead_by": [{"column": name, "share": share} for name, share in of.deciding],
-        "notes": list(of.notes),
-    }
-    return ascii_json(document, indent=2) + "\n"
+    answer = AdviceAnswer(
+        run=state.request.run_id,
+        weights={metric.value: weight for metric, weight in of.weights.items()},
+        baseline=of.baseline,
+        rounds=of.rounds,
+        alpha=of.alpha,
+        best=tuple(map(row, of.best)),
+        others=tuple(map(row, of.others)),
+        not_judged=tuple(NotJudged(title, why) for title, why in of.unjudged),
+        second_wins_at=of.turns,
+        ahead_by=tuple(Lead(name, share) for name, share in of.deciding),
+        notes=of.notes,
+    )
+    return document_text(answer, indent=2) + "\n"

@@ -2,202 +2,388 @@
 
 from __future__ import annotations
 
-import json
-import math
+from msgspec import field
 
-from fsconsole.model.metrics import Metric
+from fsconsole.model.contract import Document, document_text
+from fsconsole.model.events import CommandFinished, Outcome, RunStarted, WarningKind
+from fsconsole.model.figures import Publication
+from fsconsole.model.metrics import Metric, Unit
+from fsconsole.model.plan import ArraySpec, Equalise, Order, StepKind, Variant
 from fsconsole.model.rounds import replaced_cells
-from fsconsole.model.state import CellState, RunState
-from fsconsole.model.verdicts import Compared
-from fsconsole.model.wire import to_plain
-from fsconsole.results.blocks import AS_PLANNED, Block, GridChoice, blocks_of
+from fsconsole.model.run import Target
+from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus
+from fsconsole.model.verdicts import Compared, Scale, Verdict
+from fsconsole.model.wire import Wire
+from fsconsole.model.workload import Workload
+from fsconsole.results.blocks import AS_PLANNED, Block, BlockKind, GridChoice, blocks_of
 from fsconsole.results.changes import verdict_words
-from fsconsole.results.figures import check_costs
+from fsconsole.results.figures import CheckCost, Noted, check_costs
 from fsconsole.results.grid import Grid, GridRow
-from fsconsole.results.requirements import Judged, requirements_of
-from fsconsole.results.sentences import findings_of
+from fsconsole.results.requirements import Answer, Judged, requirements_of
+from fsconsole.results.sentences import RunFindings, findings_of
 
-SCHEMA = 2
-"""Grows when a key changes its meaning or goes; new keys may come at any time."""
 
-_OF_PLANS = frozenset({"thread_counts", "block_sizes", "of", "total_size_bytes"})
-"""Keys of a workload that are empty in every cell."""
+class RunTold(Wire, frozen=True):
+    """A run; plan is the text of its plan file."""
 
-Json = dict[str, object]
+    id: str
+    title: str
+    created_wall_ns: int
+    version: str
+    standing: str
+    status: RunStatus
+    outcome: Outcome | None
+    """Null until it has ended."""
+    reason: str
+    hint: str
+    exit_code: int | None
+    order: Order
+    seed: int
+    repeats: int
+    notes: tuple[str, ...]
+    plan: str
+
+
+class MetricTold(Wire, frozen=True):
+    """A metric's column, base unit and help."""
+
+    column: str
+    unit: Unit
+    help: str
+
+
+class JudgedTold(Wire, frozen=True):
+    """A limit with a row's answer and its one-sided 95 % bounds in the metric's base unit."""
+
+    metric: str
+    comparator: str
+    value: float
+    limit: str
+    answer: Answer
+    n: int
+    low: float | None
+    high: float | None
+    words: str
+
+
+class ComparedTold(Wire, frozen=True):
+    """A comparison of a row with another one, as model.verdicts has it, and in words."""
+
+    scale: Scale
+    own: float
+    other: float
+    n: int
+    change: float
+    low: float | None
+    high: float | None
+    verdict: Verdict | None
+    is_small: bool
+    more: int | None
+    below: float | None
+    words: str
+
+
+class BlockRowTold(Wire, frozen=True):
+    """A row of a block; row names that of "rows", which has all its values."""
+
+    name: str
+    row: str
+    axes: dict[str, str]
+    is_baseline: bool
+    is_control: bool
+    figures: dict[str, float]
+    compared: ComparedTold | None
+    requirements: tuple[JudgedTold, ...]
+
+
+class PairTold(Wire, frozen=True):
+    """Two rows of a block, compared."""
+
+    row: str
+    other: str
+    compared: ComparedTold
+
+
+class BlockTold(Wire, frozen=True):
+    """Rows of one load, of the filesystem's life, or raw, compared in one metric."""
+
+    kind: BlockKind
+    name: str
+    workload: str | None
+    metric: Metric
+    columns: tuple[Metric, ...]
+    axes: tuple[str, ...]
+    sorted_by: str | None
+    baseline: str | None
+    family: int
+    same: float
+    common: tuple[str, ...]
+    notes: tuple[str, ...]
+    rows: tuple[BlockRowTold, ...]
+    pairs: tuple[PairTold, ...]
+
+
+class FigureTold(Wire, frozen=True):
+    """A row's figure of one metric, in its base unit."""
+
+    unit: Unit
+    median: float
+    n: int
+    spread_percent: float | None
+    values: tuple[float, ...]
+
+
+class RowTold(Wire, frozen=True):
+    """Cells that differ in their repeat alone, by their numbers, with the figures of each metric."""
+
+    name: str
+    target: str
+    array: ArraySpec | None
+    setting: dict[str, str]
+    variant: Variant
+    workloads: tuple[Workload, ...]
+    workload: int | None
+    members: tuple[str, ...]
+    cells: tuple[int, ...]
+    figures: dict[str, FigureTold]
+    check_verdict: str
+    check_costs: tuple[CheckCost, ...]
+    notes: tuple[str, ...]
+
+
+class RequirementsTold(Wire, frozen=True):
+    """Answer of a run to its plan's requirements, with the rows that meet all."""
+
+    answer: str
+    met_by: tuple[str, ...]
+
+
+class MeasurementTold(Wire, frozen=True):
+    """One figure in its base unit."""
+
+    metric: Metric
+    value: float
+    unit: Unit
+
+
+class StepTold(Wire, frozen=True):
+    """A step of a cell; outcome is null until it has ended."""
+
+    number: int
+    kind: StepKind
+    title: str
+    started_monotonic_ns: int
+    """CLOCK_MONOTONIC of the boot in which it ran."""
+    outcome: Outcome | None
+    elapsed_s: float
+    reason: str
+    verdict: str
+    commands: tuple[CommandFinished, ...]
+    measurements: tuple[MeasurementTold, ...]
+
+
+class WarningTold(Wire, frozen=True):
+    """A warning with the numbers of its cells; none: the whole run."""
+
+    kind: WarningKind
+    reason: str
+    hint: str
+    cells: tuple[int, ...]
+
+
+class FeatureTold(Wire, frozen=True):
+    """An effective feature or mount option."""
+
+    scope: str
+    name: str
+    value: str
+
+
+class CellTold(Wire, frozen=True):
+    """A cell as it was planned, and what came of its latest attempt."""
+
+    number: int = field(name="cell")
+    target: str
+    array: ArraySpec | None
+    members: tuple[str, ...]
+    variant: str
+    repeat: int
+    redo: int
+    counts: bool
+    uuid: str
+    equalise: Equalise
+    outcome: CellStatus
+    attempt: int
+    reason: str
+    steps: tuple[StepTold, ...]
+    features: tuple[FeatureTold, ...]
+    warnings: tuple[WarningTold, ...]
+
+
+class ResultsAnswer(Document, frozen=True):
+    """The answer of `fsconsole results --json`; figures are in base units."""
+
+    run: RunTold
+    machine: tuple[RunStarted, ...]
+    targets: tuple[Target, ...]
+    metrics: dict[str, MetricTold]
+    blocks: tuple[BlockTold, ...]
+    rows: tuple[RowTold, ...]
+    requirements: RequirementsTold | None
+    findings: RunFindings
+    cells: tuple[CellTold, ...]
+    warnings: tuple[WarningTold, ...]
+    published: Publication | None
 
 
 def render_json(state: RunState, grid: Grid, *, standing: str, choice: GridChoice = AS_PLANNED) -> str:
-    """Return the document, in ASCII: control characters of labels are escaped, and come back when it is read.
-
-    Keys: schema, run, machine, targets, metrics, blocks, rows, requirements, findings, cells, warnings, published. Cells are numbered from 0,
-    as in the journal. All figures are in base units, named with each. Raises what blocks_of() raises.
-    """
-    replaced, required = replaced_cells(state), requirements_of(state, grid)
-    document = {
-        "schema": SCHEMA,
-        "run": _run(state, standing),
-        "machine": [to_plain(started) for started in state.started],
-        "targets": [to_plain(target) for target in state.request.targets],
-        "metrics": {d.value: {"column": d.column, "unit": d.unit.value, "help": d.help} for d in Metric},
-        "blocks": [_block(block) for block in blocks_of(state, grid, choice)],
-        "rows": [_row(row) for row in grid.rows],
-        "requirements": {"answer": required.answer, "met_by": list(required.meeting)} if required.answer else None,
-        "findings": to_plain(findings_of(state, grid)),
-        "cells": [_cell(state, cell, replaced) for cell in state.cells],
-        "warnings": [to_plain(warning) for warning in grid.warnings],
-        "published": to_plain(grid.publication),
-    }
-    return ascii_json(document, indent=2) + "\n"
+    """Return the document of a run, in ASCII. Raises what blocks_of() raises."""
+    return document_text(results_answer(state, grid, standing=standing, choice=choice), indent=2) + "\n"
 
 
-def ascii_json(document: object, *, indent: int | None = None) -> str:
-    """Return a document as JSON text that acts on no terminal; DEL is the one control that json lets through."""
-    return json.dumps(document, indent=indent, allow_nan=False).replace("\x7f", "\\u007f")
+def results_answer(state: RunState, grid: Grid, *, standing: str, choice: GridChoice = AS_PLANNED) -> ResultsAnswer:
+    """Return a run with all that is known of it. Raises what blocks_of() raises."""
+    required = requirements_of(state, grid)
+    return ResultsAnswer(
+        run=run_told(state, standing),
+        machine=state.started,
+        targets=state.request.targets,
+        metrics={each.value: MetricTold(each.column, each.unit, each.help) for each in Metric},
+        blocks=tuple(map(_block, blocks_of(state, grid, choice))),
+        rows=tuple(map(_row, grid.rows)),
+        requirements=RequirementsTold(required.answer, tuple(required.meeting)) if required.answer else None,
+        findings=findings_of(state, grid),
+        cells=cells_told(state),
+        warnings=tuple(map(_warning, grid.warnings)),
+        published=grid.publication,
+    )
 
 
-def _run(state: RunState, standing: str) -> Json:
+def run_told(state: RunState, standing: str) -> RunTold:
+    """Return a run's head."""
     request, plan = state.request, state.request.plan
-    return {
-        "id": request.run_id,
-        "title": plan.title,
-        "created_wall_ns": request.created_wall_ns,
-        "version": request.version,
-        "standing": standing,
-        "status": state.status.value,
-        "outcome": state.outcome.value if state.outcome else None,
-        "reason": state.reason,
-        "hint": state.hint,
-        "exit_code": state.exit_code,
-        "order": plan.order.value,
-        "seed": plan.seed,
-        "repeats": plan.repeats,
-        "notes": list(plan.notes),
-        "plan": plan.source,
-    }
+    return RunTold(
+        request.run_id,
+        plan.title,
+        request.created_wall_ns,
+        request.version,
+        standing,
+        state.status,
+        state.outcome,
+        state.reason,
+        state.hint,
+        state.exit_code,
+        plan.order,
+        plan.seed,
+        plan.repeats,
+        plan.notes,
+        plan.source,
+    )
 
 
-def _block(block: Block) -> Json:
-    """Return a block; its rows name those of "rows", which have all their values."""
-    return {
-        "kind": block.kind.value,
-        "name": block.name,
-        "workload": block.load.name if block.load else None,
-        "metric": block.metric.value,
-        "columns": [metric.value for metric in block.columns],
-        "axes": list(block.axes),
-        "sorted_by": block.sorted_by or None,
-        "baseline": block.baseline or None,
-        "family": block.family,
-        "same": block.same,
-        "common": list(block.common),
-        "notes": list(block.notes),
-        "rows": [
-            {
-                "name": row.name,
-                "row": row.row.name,
-                "axes": dict(zip(block.axes, row.axes, strict=True)),
-                "is_baseline": row.is_baseline,
-                "is_control": row.is_control,
-                "figures": {
+def _block(block: Block) -> BlockTold:
+    return BlockTold(
+        kind=block.kind,
+        name=block.name,
+        workload=block.load.name if block.load else None,
+        metric=block.metric,
+        columns=block.columns,
+        axes=block.axes,
+        sorted_by=block.sorted_by or None,
+        baseline=block.baseline or None,
+        family=block.family,
+        same=block.same,
+        common=block.common,
+        notes=block.notes,
+        rows=tuple(
+            BlockRowTold(
+                name=one.name,
+                row=one.row.name,
+                axes=dict(zip(block.axes, one.axes, strict=True)),
+                is_baseline=one.is_baseline,
+                is_control=one.is_control,
+                figures={
                     metric.value: figure
                     for metric in dict.fromkeys((block.metric, *block.columns))
-                    if (figure := row.row.estimate(metric)) is not None
+                    if (figure := one.row.estimate(metric)) is not None
                 },
-                "compared": _compared(row.compared, block.same),
-                "requirements": [_required(one) for one in row.required],
-            }
-            for row in block.rows
-        ],
-        "pairs": [
-            {"row": pair.row, "other": pair.other, "compared": _compared(pair.compared, block.same)}
-            for pair in block.pairs
-        ],
-    }
+                compared=compared_told(one.compared, block.same) if one.compared else None,
+                requirements=tuple(map(_judged, one.required)),
+            )
+            for one in block.rows
+        ),
+        pairs=tuple(PairTold(one.row, one.other, compared_told(one.compared, block.same)) for one in block.pairs),
+    )
 
 
-def _compared(compared: Compared | None, same: float) -> Json | None:
-    """Return a comparison with its words; a bound that is no finite number is null."""
-    if compared is None:
-        return None
-    found = {name: None if isinstance(value, float) and not math.isfinite(value) else value
-             for name, value in _as_object(compared).items()}  # fmt: skip
-    return {**found, "words": verdict_words(compared, same)}
+def compared_told(compared: Compared, same: float) -> ComparedTold:
+    """Return a comparison with its words; same is the share within which a difference is the same."""
+    figures = {name: getattr(compared, name) for name in ComparedTold.__struct_fields__ if name != "words"}
+    return ComparedTold(**figures, words=verdict_words(compared, same))
 
 
-def _required(judged: Judged) -> Json:
-    """Return a limit with a row's answer, and its one-sided 95 % bounds in the column's base unit."""
-    return {
-        **_as_object(judged.requirement),
-        "answer": judged.answer.value,
-        "n": judged.n,
-        "low": judged.low,
-        "high": judged.high,
-        "words": judged.words,
-    }
+def _judged(one: Judged) -> JudgedTold:
+    of = one.requirement
+    return JudgedTold(
+        of.column, of.comparator.value, of.value, of.limit, one.answer, one.n, one.low, one.high, one.words
+    )
 
 
-def _row(row: GridRow) -> Json:
-    return {
-        "name": row.name,
-        **_as_object(row.key),
-        "workloads": [
-            {name: value for name, value in _as_object(workload).items() if name not in _OF_PLANS}
-            for workload in row.key.workloads
-        ],
-        "cells": [figures.cell for figures in row.cells],
-        "figures": {
-            metric.value: {
-                "unit": metric.unit.value,
-                "median": summary.median,
-                "n": summary.n,
-                "spread_percent": summary.spread_percent,
-                "values": list(summary.values),
-            }
-            for metric, summary in row.figures
+def _row(row: GridRow) -> RowTold:
+    key = row.key
+    return RowTold(
+        name=row.name,
+        target=key.target,
+        array=key.array,
+        setting=dict(key.setting.values),
+        variant=key.variant,
+        workloads=key.workloads,
+        workload=key.workload,
+        members=key.members,
+        cells=tuple(figures.cell + 1 for figures in row.cells),
+        figures={
+            metric.value: FigureTold(metric.unit, one.median, one.n, one.spread_percent, tuple(one.values))
+            for metric, one in row.figures
         },
-        "check_verdict": row.verdict,
-        "check_costs": [
-            {"metric": cost.metric.value, "per": cost.per.value, "least": cost.least, "most": cost.most}
-            for cost in check_costs(row.cells)
-        ],
-        "notes": list(row.notes),
-    }
+        check_verdict=row.verdict,
+        check_costs=check_costs(row.cells),
+        notes=row.notes,
+    )
 
 
-def _cell(state: RunState, cell: CellState, replaced: frozenset[int]) -> Json:
+def cells_told(state: RunState) -> tuple[CellTold, ...]:
+    """Return every cell of a run."""
+    replaced = replaced_cells(state)
+    return tuple(_cell(state, cell, counts=cell.index not in replaced) for cell in state.cells)
+
+
+def _cell(state: RunState, cell: CellState, *, counts: bool) -> CellTold:
     planned = state.request.plan.cells[cell.index]
-    return {
-        "cell": cell.index,
-        "target": planned.target,
-        "array": to_plain(planned.array),
-        "members": list(planned.members),
-        "variant": planned.variant.label,
-        "repeat": planned.repeat,
-        "redo": planned.redo,
-        "counts": cell.index not in replaced,
-        "uuid": planned.uuid,
-        "equalise": planned.equalise.value,
-        "status": cell.status.value,
-        "attempt": cell.attempt,
-        "reason": cell.reason,
-        "steps": [
-            {
-                **_as_object(step),
-                "measurements": [
-                    {"metric": figure.metric.value, "value": figure.value, "unit": figure.unit.value}
-                    for figure in step.measurements
-                ],
-            }
+    return CellTold(
+        number=cell.index + 1,
+        target=planned.target,
+        array=planned.array,
+        members=planned.members,
+        variant=planned.variant.label,
+        repeat=planned.repeat,
+        redo=planned.redo,
+        counts=counts,
+        uuid=planned.uuid,
+        equalise=planned.equalise,
+        outcome=cell.status,
+        attempt=cell.attempt,
+        reason=cell.reason,
+        steps=tuple(
+            StepTold(
+                step.number, step.kind, step.title, step.started_monotonic_ns, step.outcome, step.elapsed_s, step.reason, step.verdict,
+                step.commands, tuple(MeasurementTold(each.metric, each.value, each.unit) for each in step.measurements),
+            )
             for step in cell.steps
-        ],
-        "features": [{"scope": f.scope, "name": f.name, "value": f.value} for f in cell.features],
-        "warnings": [{"kind": w.kind.value, "reason": w.reason, "hint": w.hint} for w in cell.warnings],
-    }
+        ),
+        features=tuple(FeatureTold(each.scope, each.name, each.value) for each in cell.features),
+        warnings=tuple(WarningTold(each.kind, each.reason, each.hint, (cell.index + 1,)) for each in cell.warnings),
+    )  # fmt: skip
 
 
-def _as_object(value: object) -> Json:
-    """Return a record of the model as a JSON object."""
-    document = to_plain(value)
-    if not isinstance(document, dict):
-        raise TypeError(f"{type(value).__name__} is not a record of the model")
-    return document
+def _warning(noted: Noted) -> WarningTold:
+    return WarningTold(noted.kind, noted.reason, noted.hint, tuple(cell + 1 for cell in noted.cells))

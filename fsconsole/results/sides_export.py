@@ -2,15 +2,89 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
-from fsconsole.model.wire import to_plain
+from fsconsole.model.contract import Document, document_text
+from fsconsole.model.events import RunStarted
+from fsconsole.model.figures import Publication
+from fsconsole.model.metrics import Metric
+from fsconsole.model.state import RunState
+from fsconsole.model.verdicts import Scale
+from fsconsole.model.wire import Wire
 from fsconsole.results.csv import guarded, number, written
-from fsconsole.results.json import Json, ascii_json
+from fsconsole.results.environment import Varied
+from fsconsole.results.json import ComparedTold, compared_told
 from fsconsole.results.sides import SideBlock, SideComparison, SideRow
 
-SCHEMA = 1
-"""Grows when a key changes its meaning or goes; new keys may come at any time."""
+
+class ComparedRun(Wire, frozen=True):
+    """A run of a side."""
+
+    id: str
+    title: str
+    created_wall_ns: int
+    version: str
+    started: tuple[RunStarted, ...]
+
+
+class SideTold(Wire, frozen=True):
+    """A side: a run, several that agree in what is varied, or a published table."""
+
+    side: str
+    runs: tuple[ComparedRun, ...]
+    published: Publication | None
+
+
+class DifferenceTold(Wire, frozen=True):
+    """A fact in which runs differ, with its value in each run, in their order."""
+
+    vary: Varied | None
+    name: str
+    values: tuple[str, ...]
+
+
+class SideFigureTold(Wire, frozen=True):
+    """A figure of a row on one side, and its change against the first side's."""
+
+    unit: str
+    value: float
+    scale: Scale
+    change: float | None
+
+
+class SideRowTold(Wire, frozen=True):
+    """One row on one side; cells are the numbers of its cells in each of the side's runs."""
+
+    side: str
+    n: int
+    cells: tuple[tuple[int, ...], ...]
+    figures: dict[str, SideFigureTold]
+    compared: ComparedTold | None
+
+
+class SideGroupTold(Wire, frozen=True):
+    """A row on all sides that have it."""
+
+    name: str
+    sides: tuple[SideRowTold, ...]
+
+
+class SideBlockTold(Wire, frozen=True):
+    """Rows of one load, of the filesystem's life, or raw."""
+
+    name: str
+    metric: Metric | None
+    family: int
+    same: float
+    rows: tuple[SideGroupTold, ...]
+
+
+class CompareAnswer(Document, frozen=True):
+    """The answer of `fsconsole compare --json`; figures are in base units."""
+
+    sides: tuple[SideTold, ...]
+    vary: tuple[Varied, ...]
+    different: tuple[DifferenceTold, ...]
+    notes: tuple[str, ...]
+    blocks: tuple[SideBlockTold, ...]
 
 
 def sides_csv(of: SideComparison) -> str:
@@ -37,60 +111,39 @@ def sides_csv(of: SideComparison) -> str:
 
 
 def sides_json(of: SideComparison) -> str:
-    """Return the document. Keys: schema, sides, vary, different (values in the order of runs), notes, blocks."""
-    document: Json = {
-        "schema": SCHEMA,
-        "sides": [
-            {
-                "side": side.letter,
-                "runs": [
-                    {
-                        "id": run.request.run_id,
-                        "title": run.request.plan.title,
-                        "created_wall_ns": run.request.created_wall_ns,
-                        "version": run.request.version,
-                        "started": [to_plain(started) for started in run.started],
-                    }
-                    for run in side.runs
-                ],
-                "published": to_plain(side.publication),
-            }
-            for side in of.sides
-        ],
-        "vary": [kind.value for kind in of.vary],
-        "different": [
-            {"vary": one.kind.value if one.kind else None, "name": one.name, "values": list(one.values)}
-            for one in of.different
-        ],
-        "notes": list(of.notes),
-        "blocks": [_block(block) for block in of.blocks],
-    }
-    return ascii_json(document, indent=2) + "\n"
+    """Return the comparison as a JSON document."""
+    answer = CompareAnswer(
+        sides=tuple(SideTold(side.letter, tuple(map(_run, side.runs)), side.publication) for side in of.sides),
+        vary=of.vary,
+        different=tuple(DifferenceTold(one.kind, one.name, one.values) for one in of.different),
+        notes=of.notes,
+        blocks=tuple(map(_block, of.blocks)),
+    )
+    return document_text(answer, indent=2) + "\n"
 
 
-def _block(block: SideBlock) -> Json:
-    return {
-        "name": block.name,
-        "metric": block.metric.value if block.metric else None,
-        "family": block.family,
-        "same": block.same,
-        "rows": [{"name": group.name, "sides": [_row(row) for row in group.rows]} for group in block.groups],
-    }
+def _run(run: RunState) -> ComparedRun:
+    of = run.request
+    return ComparedRun(of.run_id, of.plan.title, of.created_wall_ns, of.version, run.started)
 
 
-def _row(row: SideRow) -> Json:
-    return {
-        "side": row.side.letter,
-        "n": row.n,
-        "cells": [list(of_run.indexes) for of_run in row.rows],
-        "figures": {
-            one.metric.value if one.metric is not None else one.column: {
-                "unit": one.unit,
-                "value": one.value,
-                "scale": one.scale.value,
-                "change": one.change,
-            }
+def _block(block: SideBlock) -> SideBlockTold:
+    rows = tuple(
+        SideGroupTold(group.name, tuple(_row(row, block.same) for row in group.rows)) for group in block.groups
+    )
+    return SideBlockTold(block.name, block.metric, block.family, block.same, rows)
+
+
+def _row(row: SideRow, same: float) -> SideRowTold:
+    return SideRowTold(
+        side=row.side.letter,
+        n=row.n,
+        cells=tuple(tuple(index + 1 for index in of_run.indexes) for of_run in row.rows),
+        figures={
+            one.metric.value if one.metric is not None else one.column: SideFigureTold(
+                one.unit, one.value, one.scale, one.change
+            )
             for one in row.figures
         },
-        "compared": asdict(row.compared) if row.compared is not None else None,
-    }
+        compared=compared_told(row.compared, same) if row.compared is not None else None,
+    )

@@ -11,7 +11,7 @@ from fsconsole.client.children import decoded
 from fsconsole.devices.graph import DeviceGraph, TreeRow, tree_rows
 from fsconsole.devices.hazards import SCRATCH_KEPT
 from fsconsole.devices.identity import listed_identity
-from fsconsole.devices.state import Claim, DeviceState, ListedDevice, device_state, holdings
+from fsconsole.devices.state import Claim, DevicesAnswer, DeviceState, ListedDevice, device_state, holdings
 from fsconsole.model import DEFAULT_SCRATCH_DIR
 from fsconsole.model.answers import ReadTestAnswer
 from fsconsole.model.device import Device, Hazard, Identity, MdArray, Signature, Verdict
@@ -165,7 +165,7 @@ class Listing:
 def parse_listing(out: str, err: str = "") -> Listing:
     """Return what the command printed. Raises ChildFailed where it is something else."""
     notes = (line.removeprefix(_NOTE) for line in err.splitlines() if line.startswith(_NOTE))
-    return Listing(entries_of(decoded(tuple[ListedDevice, ...], out, *WORDS)), tuple(notes))
+    return Listing(entries_of(decoded(DevicesAnswer, out, *WORDS).devices), tuple(notes))
 
 
 def entries_of(listed: Iterable[ListedDevice]) -> tuple[ListedEntry, ...]:

@@ -303,10 +303,12 @@ def commands_by_cell(answer: PlanAnswer, tried: Sequence[Cell] = ()) -> dict[str
     of_pilots = {cell.index: cell for cell in tried}
     for cell in answer.cells:
         lines = [printable(f"It can't run: {cell.unavailable}")] if cell.unavailable else []
-        found[_key(cell.index)] = (*lines, *_steps((step, step) for step in cell.steps))
-        if cell.index in of_pilots:
-            steps = ((step, cell.steps[at]) for at, step in pilot_steps(of_pilots[cell.index]) if at < len(cell.steps))
-            found[_key(cell.index, "pilot")] = tuple(_steps(steps))
+        found[_key(cell.number - 1)] = (*lines, *_steps((step, step) for step in cell.steps))
+        if cell.number - 1 in of_pilots:
+            steps = (
+                (step, cell.steps[at]) for at, step in pilot_steps(of_pilots[cell.number - 1]) if at < len(cell.steps)
+            )
+            found[_key(cell.number - 1, "pilot")] = tuple(_steps(steps))
     return found
 
 

@@ -49,7 +49,7 @@ def probed(name: str) -> tuple[dict[str, list[dict[str, list[dict[str, str]]]]],
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
         raise SystemExit(f"the probe of {name} failed with exit code {child.returncode}")
-    (document,) = json.loads(printed)
+    (document,) = json.loads(printed)["filesystems"]
     return document, time.monotonic() - begun, usage.ru_utime + usage.ru_stime
 
 

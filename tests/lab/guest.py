@@ -81,7 +81,7 @@ def listed(*names: str) -> dict[str, dict[str, object]]:
     """Return what `fsconsole devices --json` says of each device, or of some, by name: the gate takes its time for each."""
     done = fsconsole("devices", "--json", *(f"/dev/{name}" for name in names))
     assert done.code == 0, done.err
-    return {device["name"]: device for device in json.loads(done.out)}
+    return {device["name"]: device for device in json.loads(done.out)["devices"]}
 
 
 def settle() -> None:

@@ -44,7 +44,7 @@ def main() -> None:
 
 def begin() -> None:
     """Begin a run on a disk and on a scratch device, whose file lies on the disk that keeps the journal."""
-    for left in json.loads(command("scratch", "list", "--json").out):
+    for left in json.loads(command("scratch", "list", "--json").out)["scratch"]:
         command("scratch", "remove", left["scratch_id"])
     scratch = json.loads(command("scratch", "create", "--size", "32MiB", "--json").out)
     targets = ("--device", TARGET, "--device", scratch["device"])

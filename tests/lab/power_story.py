@@ -45,7 +45,7 @@ class Story:
                 self._event(line)
 
     def _event(self, line: Line) -> None:
-        cell = line.get("cell")
+        cell = (line.get("cell") or 0) - 1
         if line["event"] == "cell_started":
             assert cell not in self.done, f"cell {cell} is done once more"
             self.begun.append(cell)
@@ -98,7 +98,7 @@ class Story:
 
     def _told_runs(self, line: Line) -> None:
         assert line["code"] == 0, line
-        newest = json.loads(line["out"])[0]
+        newest = json.loads(line["out"])["runs"][0]
         assert newest["run_id"] == self.name
         assert newest["status"] in {"dead", "new", "interrupted"}, newest
         assert newest["cells_over"] >= len(self.done)
@@ -117,8 +117,7 @@ class Story:
 
     def _told_cleanup(self, line: Line) -> None:
         assert line["code"] == 0, line
-        for text in line["out"].splitlines():
-            cleaned = json.loads(text)
+        for cleaned in json.loads(line["out"])["cleaned"]:
             assert cleaned["resumable"], cleaned
 
     def _told_ended(self, line: Line) -> None:
@@ -147,5 +146,5 @@ class Story:
 
 def _lasting(plan: Line) -> Line:
     """Return what of a plan must be the same in every boot; a scratch device may have another number."""
-    cells = [(cell["index"], cell["uuid"], cell["variant"]["label"], cell["repeat"]) for cell in plan["cells"]]
+    cells = [(cell["cell"] - 1, cell["uuid"], cell["variant"]["label"], cell["repeat"]) for cell in plan["cells"]]
     return {"seed": plan["seed"], "order": plan["order"], "cells": cells}

@@ -222,7 +222,7 @@ def test_a_detached_demo_says_where_its_run_is(tmp_path):
     directory, runs = tmp_path / "scratch", str(tmp_path / "runs")
     out = succeed("demo", "--dir", str(directory), "--runs", runs, "--size", "320MiB", "--detach", "--json")
     (folder,) = list_runs(runs)
-    assert json.loads(out) == {"run": folder.name, "folder": folder.path}
+    assert json.loads(out) == {"schema": 3, "run": folder.name, "folder": folder.path}
     succeed("stop", folder.name, "--now", "--runs", runs)
     wait_for_end(folder)
     (device,) = loops_under(str(tmp_path))

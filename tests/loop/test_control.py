@@ -287,7 +287,7 @@ def test_the_results_of_a_living_run_can_be_read_and_say_where_it_is(living):
     table = succeed("results", "--runs", living.runs)
     assert "workload of cell 1 of 2" in " ".join(table.split())
     succeed("results", "--runs", living.runs, "--format", "csv")
-    (listed,) = json.loads(succeed("runs", "--json", "--runs", living.runs))
+    (listed,) = json.loads(succeed("runs", "--json", "--runs", living.runs))["runs"]
     assert (listed["status"], listed["cells_over"], listed["cells"]) == ("running", 0, 2)
 
 

@@ -52,7 +52,7 @@ def test_the_listing_has_every_field_and_a_hostile_label_as_data(loop_device: Ma
     run("mkfs.ext4", "-q", "-L", label, path)
     listed = fsconsole("devices", "--json", path)
     assert listed.returncode == 0, listed.stderr
-    (found,) = json.loads(listed.stdout)
+    (found,) = json.loads(listed.stdout)["devices"]
     assert set(Device.__struct_fields__) <= set(found)
     assert (found["kind"], found["is_scratch"]) == ("loop", False)
     assert found["state"] == {"claim": "hazardous", "text": r"holds ext4 '[/x]\x1b[31m'"}
@@ -66,7 +66,7 @@ def test_an_empty_device_is_free_and_a_mounted_one_in_use(loop_device: MakeLoopD
     free, used = loop_device(SIZE), loop_device(SIZE)
     run("mkfs.ext4", "-q", used)
     point = mounted(used)
-    listed = {found["path"]: found for found in json.loads(fsconsole("devices", "--json").stdout)}
+    listed = {found["path"]: found for found in json.loads(fsconsole("devices", "--json").stdout)["devices"]}
     # Where a process hides what it has open, the gate asks, and the listing says so.
     questions = [hazard["reason"] for hazard in listed[free]["hazards"]]
     assert {hazard["verdict"] for hazard in listed[free]["hazards"]} <= {"asked"}
@@ -89,7 +89,7 @@ def test_without_root_the_listing_says_what_is_missing(loop_device: MakeLoopDevi
         (sys.executable, "-c", script, "devices", "--json", path), check=False, capture_output=True, text=True
     )
     assert ended.returncode == 0, ended.stderr
-    (found,) = json.loads(ended.stdout)
+    (found,) = json.loads(ended.stdout)["devices"]
     assert found["state"]["claim"] == "unknown"
     assert "without root" in ended.stderr
 

@@ -192,7 +192,7 @@ def test_without_root_mkfs_alone_is_tried_and_nothing_is_kept():
         [*AS_NOBODY, *FSCONSOLE, "catalog", "ext2", "--probe", "--json"],
         check=True, capture_output=True, text=True,
     )  # fmt: skip
-    (ext2,) = json.loads(done.stdout)
+    (ext2,) = json.loads(done.stdout)["filesystems"]
     verdicts = {(option["kind"], answer["verdict"]) for option in ext2["options"] for answer in option["probe"]}
     assert verdicts == {("mkfs", "taken"), ("mount", "not tried")}
     assert "not root" in done.stderr

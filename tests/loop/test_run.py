@@ -220,7 +220,7 @@ def test_what_was_executed_is_what_was_planned_but_for_the_uuids(whole):
             for step in cell.steps
         ]
         assert executed == listed
-        told = [event for event in events if event["event"] == "step_started" and event["cell"] == cell.index]
+        told = [event for event in events if event["event"] == "step_started" and event["cell"] == cell.index + 1]
         assert [neutral(event["commands"]) for event in told] == listed
         assert [event["title"] for event in told] == [step["title"] for step in document["steps"]]
 
@@ -288,7 +288,7 @@ def test_axes_of_workloads_become_cells_that_write_as_they_say(tmp_path, own_scr
         assert mapped == [8, 5]
     assert [order_of(cell) for cell in planned["cells"]] == loads(state.request.plan)
     begun = [event["cell"] for event in objects(done.stdout) if event["event"] == "cell_started"]
-    assert begun == [0, 1, 2, 3]
+    assert begun == [1, 2, 3, 4]
     tree = mounted(device) / "tree"
     last = state.request.plan.cells[-1].workloads[0]
     assert last.directories.layout is Layout.PER_THREAD

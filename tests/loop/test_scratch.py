@@ -207,7 +207,7 @@ def test_the_commands_make_list_and_remove(scratch_folder: Path) -> None:
     device = made.stdout.strip()
     assert find_device(device).is_scratch
     assert "fsconsole scratch remove" in made.stderr
-    listed = json.loads(fsconsole("scratch", "list", "--dir", str(scratch_folder), "--json").stdout)
+    listed = json.loads(fsconsole("scratch", "list", "--dir", str(scratch_folder), "--json").stdout)["scratch"]
     assert device in [one["device"] for one in listed]
     assert fsconsole("scratch", "remove", device, "--dir", str(scratch_folder)).returncode == 0
     assert os.listdir(scratch_folder) == []

@@ -147,7 +147,7 @@ def disturbed(program: str, place: Path, cells: int, times: int, kinds: list[str
     marks = sorted({one.mark for one in injected}) if is_busy else [""]
     found = [(cell["cell"], *verdict) for cell in export["cells"] for verdict in judged(cell, injected, marks)]
     for number, _, sentence in found:
-        print(f"  cell {number + 1}: {sentence}")
+        print(f"  cell {number}: {sentence}")
     return Counter(verdict for _, verdict, _ in found)
 
 

@@ -17,7 +17,7 @@ from fsconsole.catalog.filesystem import Answer, Verdict
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.cli.plan_show import plan_answer
 from fsconsole.devices.identity import listed_identity
-from fsconsole.model.answers import LevelAnswer, StepAnswer
+from fsconsole.model.answers import FilesystemsAnswer, LevelAnswer, LevelsAnswer, StepAnswer
 from fsconsole.model.device import Device
 from fsconsole.model.wire import encode
 from fsconsole.plan.arrays import LEVELS
@@ -51,12 +51,13 @@ def catalog_answer(refused: dict[str, str] | None = None, unavailable: dict[str,
         findings = Findings(filesystem.name, Versions("", "", ""), filesystem.driver, "", answers)
         support = FilesystemSupport(filesystem.name, Driver.ABSENT if lacks else Driver.LOADED, (), lacks)
         entries.append(answer_of(filesystem, support, findings if refused else None))
-    return encode(tuple(entries), indent=2)
+    return encode(FilesystemsAnswer(tuple(entries)), indent=2)
 
 
 def levels_answer(lacks: dict[str, tuple[str, str]] | None = None) -> str:
     """What `fsconsole catalog --arrays --json` would say, with why these levels are lacking, and what to do about it."""
-    return encode(tuple(LevelAnswer(level, "", *(lacks or {}).get(level, ("", ""))) for level in LEVELS))
+    levels = tuple(LevelAnswer(level, "", *(lacks or {}).get(level, ("", ""))) for level in LEVELS)
+    return encode(LevelsAnswer(levels))
 
 
 def commands_answer(index: int, step: StepAnswer) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fsconsole.devices.graph import DeviceGraph
 from fsconsole.devices.md import parse_mdstat
-from fsconsole.devices.state import ListedDevice, device_state
+from fsconsole.devices.state import DevicesAnswer, ListedDevice, device_state
 from fsconsole.model.device import (
     Device,
     DeviceKind,
@@ -112,6 +112,10 @@ _FOUND = {
 }  # fmt: skip
 
 
+NO_DEVICES = '{"devices": [], "notes": []}'
+NO_FILESYSTEMS = '{"filesystems": []}'
+
+
 def listed(*devices: Device, is_root: bool = True, not_asked: frozenset[str] = frozenset()) -> str:
     """Return the JSON for a machine with these devices; the gate wasn't asked about some."""
 
@@ -124,9 +128,12 @@ def listed(*devices: Device, is_root: bool = True, not_asked: frozenset[str] = f
     graph = DeviceGraph(shown)
     found = ((device, row_of(device)) for device in shown)
     return encode(
-        tuple(
-            ListedDevice.of(device, device_state(device, graph, hazards), hazards or (), ())
-            for device, hazards in found
+        DevicesAnswer(
+            tuple(
+                ListedDevice.of(device, device_state(device, graph, hazards), hazards or (), ())
+                for device, hazards in found
+            ),
+            (),
         ),
         indent=1,
     )

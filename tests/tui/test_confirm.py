@@ -18,6 +18,7 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.model.events import Verb
 from fsconsole.tui.screens.confirm import ConfirmScreen, ResumeScreen
 from fsconsole.tui.screens.dialogs import AskScreen
+from tests.tui.device_lists import NO_DEVICES
 from tests.tui.harness import SIZES, Late, Scripted, console, drive, picture
 from tests.tui.offers import SOURCE, hazard, said, target, ticks_of
 from tests.tui.recorded import recorded
@@ -37,7 +38,7 @@ def run_ended(exit_code: int, out: str = "", err: str = "") -> Done:
 
 
 def starting(*waits: str, last: Done) -> Late:
-    return Late({"devices": "[]", "plan": said(SCRATCH)}, waits=waits, last=last)
+    return Late({"devices": NO_DEVICES, "plan": said(SCRATCH)}, waits=waits, last=last)
 
 
 @dataclass
@@ -87,7 +88,7 @@ async def confirming(
     size: tuple[int, int] = (80, 24),
 ) -> AsyncIterator[Shown]:
     """Show a console over children that answer so, and the Confirm screen of what is ticked."""
-    known = children if isinstance(children, Scripted) else Scripted({"devices": "[]", **children})
+    known = children if isinstance(children, Scripted) else Scripted({"devices": NO_DEVICES, **children})
     async with drive(console(known, runs_dir="/runs"), size=size) as pilot:
         shown = Shown(pilot, known)
         await pilot.pause()
@@ -190,7 +191,7 @@ async def test_what_is_not_as_it_was_ticked_and_written_or_not_to_be_known_begin
             *((answer, SCRATCH, SOURCE, words) for answer, words in UNTOLD),
         ):
             shown.ended.clear()
-            shown.children.answers = {"devices": "[]", "run": BEGUN, "plan": answer}
+            shown.children.answers = {"devices": NO_DEVICES, "run": BEGUN, "plan": answer}
             shown.confirm(ticked, source=source)
             await shown.sees(*words)
             assert "another device" not in words[0] or shown.pilot.app.session.targets == ()

@@ -10,7 +10,7 @@ from fsconsole.text import GIB
 from fsconsole.tui.screens import scratch_form
 from fsconsole.tui.screens.scratch_form import FreeSpace
 from tests.tui.at_devices import at_devices, go_to, targets
-from tests.tui.device_lists import FREE, LABELLED, STORAGE_BOX, listed, many
+from tests.tui.device_lists import FREE, LABELLED, NO_DEVICES, STORAGE_BOX, listed, many
 from tests.tui.harness import SIZES, Scripted, picture
 from tests.tui.snapshots import assert_looks_as_kept
 from tests.tui.waiting import flat, shows
@@ -67,7 +67,7 @@ async def test_a_list_that_can_not_be_had_is_a_sentence_and_leaves_the_old_one_w
             ('[{"name": 1}]', ("can't be read",)),
             (listed(FREE), ("1 device,", "sdg")),
             (Done((), 1, "", "fsconsole: gone\n"), ("sdg", "the last reading failed,", "gone")),
-            ("[]", ("0 devices, no target ticked",)),
+            (NO_DEVICES, ("0 devices, no target ticked",)),
         ):
             children.answers = {"devices": answer}
             await pilot.press("f5")

@@ -21,7 +21,18 @@ from fsconsole.tui.screens.scratch_form import FreeSpace
 from fsconsole.tui.watch import BlockChanges
 from fsconsole.tui.widgets.lists import List
 from tests.tui.at_devices import Held, at_devices, devices_of, go_to, targets
-from tests.tui.device_lists import ARRAY, FREE, LABELLED, RESYNC, SCRATCH, STORAGE_BOX, SYSTEM, listed
+from tests.tui.device_lists import (
+    ARRAY,
+    FREE,
+    LABELLED,
+    NO_DEVICES,
+    NO_FILESYSTEMS,
+    RESYNC,
+    SCRATCH,
+    STORAGE_BOX,
+    SYSTEM,
+    listed,
+)
 from tests.tui.harness import SIZES, Late, Scripted
 from tests.tui.waiting import flat, shows, until
 
@@ -38,7 +49,7 @@ def _room(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def listed_anew(pilot: Pilot[None], children: Scripted, answer: str) -> None:
     """Have the list read again, and wait until it is there; there was none of it before."""
-    for each, words in (("[]", "0 devices"), (answer, f"{len(json.loads(answer))} device")):
+    for each, words in ((NO_DEVICES, "0 devices"), (answer, f"{len(json.loads(answer)['devices'])} device")):
         children.answers = {**children.answers, "devices": each}
         await pilot.press("f5")
         await shows(pilot, words)
@@ -224,7 +235,7 @@ async def test_the_cursor_stays_on_its_device_and_the_old_list_stays_with_its_ag
 async def test_news_of_the_kernel_or_of_udev_and_a_return_make_it_look_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    children = Scripted({"devices": listed(FREE), "catalog": "[]"})
+    children = Scripted({"devices": listed(FREE), "catalog": NO_FILESYSTEMS})
     async with at_devices(children) as pilot:
 
         def looks() -> int:
@@ -342,7 +353,7 @@ UNTICKED = (
 
 async def test_a_target_that_went_or_changed_is_unticked_with_a_sentence() -> None:
     before = listed(LABELLED, FREE)
-    children = Scripted({"devices": before, "catalog": "[]"})
+    children = Scripted({"devices": before, "catalog": NO_FILESYSTEMS})
     async with at_devices(children) as pilot:
         for key, (then, why) in (*(("f5", case) for case in UNTICKED), ("2", UNTICKED[1])):
             await listed_anew(pilot, children, before)
@@ -357,7 +368,7 @@ async def test_a_target_that_went_or_changed_is_unticked_with_a_sentence() -> No
 
 
 async def test_a_tick_that_is_lost_behind_another_screen_is_told_on_that_one() -> None:
-    children = Held({"devices": listed(FREE), "catalog": "[]"})
+    children = Held({"devices": listed(FREE), "catalog": NO_FILESYSTEMS})
     async with at_devices(children) as pilot:
         await shows(pilot, "1 device,")
         await pilot.press("space")

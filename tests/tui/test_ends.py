@@ -18,7 +18,7 @@ from fsconsole.tui.screens import runs as runs_module
 from fsconsole.tui.screens.dialogs import AskScreen, PickScreen
 from fsconsole.tui.screens.scratch_form import ScratchForm
 from tests.tui.at_devices import Held
-from tests.tui.device_lists import FREE, listed
+from tests.tui.device_lists import FREE, NO_DEVICES, listed
 from tests.tui.harness import SIZES, Late, Scripted, console, drive, picture
 from tests.tui.living import living_run
 from tests.tui.recorded import recorded
@@ -29,7 +29,7 @@ NAME = "20261121-081000-k7qf"
 
 async def test_enter_twice_in_one_read_answers_a_question_and_chooses_once() -> None:
     ended: list[object] = []
-    async with drive(console(Scripted({"devices": "[]"}))) as pilot:
+    async with drive(console(Scripted({"devices": NO_DEVICES}))) as pilot:
         question = AskScreen("Really?", "It is asked.", yes="Do", no="Don't")
         pick = PickScreen("Which?", [Line("0", "one"), Line("1", "two")])
         for screen, title, accept in (
@@ -47,7 +47,7 @@ async def test_enter_twice_in_one_read_answers_a_question_and_chooses_once() -> 
 
 async def test_one_device_is_made_however_often_that_is_submitted_at_once(tmp_path: Path) -> None:
     made = encode(Scratch("/dev/loop7", str(tmp_path / "a.img"), 64 << 20, "0a1b"))
-    children = Held({"devices": "[]", "scratch create": made}, held=("scratch",))
+    children = Held({"devices": NO_DEVICES, "scratch create": made}, held=("scratch",))
     async with drive(console(children)) as pilot:
         form = ScratchForm(children, str(tmp_path))
         pilot.app.push_screen(form)

@@ -118,7 +118,13 @@ async def test_what_somebody_saved_meanwhile_is_replaced_only_after_a_question(
 
 
 PROBED = json.dumps(
-    [each | {"probed": True} for each in json.loads(catalog_answer()) if each["filesystem"] in ("ext4", "xfs")]
+    {
+        "filesystems": [
+            each | {"probed": True}
+            for each in json.loads(catalog_answer())["filesystems"]
+            if each["filesystem"] in ("ext4", "xfs")
+        ]
+    }
 )
 
 

@@ -23,6 +23,7 @@ from fsconsole.tui.screens import runs
 from fsconsole.tui.screens.confirm import ResumeScreen
 from fsconsole.tui.widgets.lists import Table
 from tests.tui.at_devices import Held
+from tests.tui.device_lists import NO_DEVICES
 from tests.tui.harness import SIZES, Scripted, console, drive, picture
 from tests.tui.recorded import NAMES, all_recorded, recorded
 from tests.tui.waiting import shows, until
@@ -223,7 +224,7 @@ async def test_a_key_pressed_twice_asks_once_and_an_answer_meant_for_delete_resu
 async def test_a_resume_that_ends_below_a_question_leaves_that_alone(tmp_path: Path, exit_code: int) -> None:
     recorded("stopped", tmp_path)
     answer = Done((), exit_code, "", "fsconsole: Nobody has consented.\n" if exit_code else "")
-    children = Held({"devices": "[]", "resume stopped": answer}, held=("resume",))
+    children = Held({"devices": NO_DEVICES, "resume stopped": answer}, held=("resume",))
     async with drive(console(children, runs_dir=tmp_path), "5") as pilot:
         await shows(pilot, "1 run")
         await pilot.press("r")

@@ -20,7 +20,7 @@ from fsconsole.client.children import answer
 from fsconsole.client.runs import last_spread
 from fsconsole.devices.identity import listed_identity
 from fsconsole.journal.folder import RunFolder
-from fsconsole.model.answers import CatalogAnswer, LevelAnswer
+from fsconsole.model.answers import CatalogAnswer, FilesystemsAnswer, LevelsAnswer
 from fsconsole.plan import draft as drafts
 from fsconsole.plan.draft import Draft, new_draft
 from fsconsole.plan.outcome import Outcome, ThisMachine, levels_of, this_machine, work_out
@@ -395,9 +395,8 @@ For loads without mkfs in a directory of a mounted filesystem: `fsconsole run FI
             # The question about all, which this one put an end to, or which failed.
             await self.ask_catalog()
         with self.complaining():
-            kind = tuple[CatalogAnswer, ...]
-            entries = await answer(self.session.children, kind, "catalog", *words)
-            told = self._told | {entry.filesystem: entry for entry in entries}
+            found = await answer(self.session.children, FilesystemsAnswer, "catalog", *words)
+            told = self._told | {entry.filesystem: entry for entry in found.filesystems}
             here = this_machine(self.here.kernel, list(told.values()))
             self._told, self.here = told, replace(here, levels=self.here.levels)
             self._knows_all = self._knows_all or not words
@@ -411,8 +410,8 @@ For loads without mkfs in a directory of a mounted filesystem: `fsconsole run FI
             return
         self._has_asked_levels = True
         with self.complaining():
-            kind = tuple[LevelAnswer, ...]
-            levels = levels_of(await answer(self.session.children, kind, "catalog", "--arrays"))
+            found = await answer(self.session.children, LevelsAnswer, "catalog", "--arrays")
+            levels = levels_of(found.levels)
             self.here = replace(self.here, levels=levels)
             self.show_draft()
             self.count()

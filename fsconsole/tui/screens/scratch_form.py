@@ -19,7 +19,7 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, Static
 
 from fsconsole.client.children import Children, carried_out, decoded, failure
-from fsconsole.devices.scratch import BLOCK_BYTES, MIN_BYTES, Scratch, kept_free
+from fsconsole.devices.scratch import BLOCK_BYTES, MIN_BYTES, Scratch, ScratchAnswer, kept_free
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import BadQuantity
 from fsconsole.model import DEFAULT_SCRATCH_DIR
@@ -165,7 +165,7 @@ class ScratchForm(Dialog[Scratch]):
             done = await self._children.run_or_end(self._end, *words)
             if done.exit_code and not self._end.is_set():
                 raise failure(done)
-            made = None if done.exit_code else decoded(Scratch, done.out, "scratch", "create")
+            made = None if done.exit_code else decoded(ScratchAnswer, done.out, "scratch", "create")
             if not self._end.is_set():
                 self.dismiss(made)
                 return

@@ -137,9 +137,10 @@ def test_every_observation_is_one_line_of_json() -> None:
     assert lines[-1]["event"] == "sample"
     assert lines[1]["time"] == "2026-11-21T08:10:00.001Z"
     assert lines[3] == {
+        "schema": 3,
         "event": "step_finished",
         "time": "2026-11-21T08:10:00.003Z",
-        "cell": 0,
+        "cell": 1,
         "attempt": 1,
         "step": 2,
         "outcome": "done",
@@ -150,7 +151,7 @@ def test_every_observation_is_one_line_of_json() -> None:
     }
     assert lines[-1]["writeback"]["dirty_bytes"] == 300 * MIB
     # Every field by its name, also where a journal leaves it out or has a list.
-    fields = [set(seen.__struct_fields__) | {"event", "time"} for seen in WHOLE]
+    fields = [set(seen.__struct_fields__) | {"schema", "event", "time"} for seen in WHOLE]
     assert [set(line) for line in lines[:-1]] == fields
     feature = Batch(Cursor(), (JournalEntry(1, 1, 1, FeatureSeen(0, 1, "mkfs", "extent", "on")),))
     assert [json.loads(line)["name"] for line in json_lines(feature)] == ["extent"]

@@ -145,7 +145,7 @@ def test_one_cell_is_given_alone_or_none_and_without_the_option_all() -> None:
         found = asked(*words)
         cells = found["cells"]
         assert isinstance(cells, list)
-        assert [cell["index"] for cell in cells] == [*indices]
+        assert [cell["cell"] - 1 for cell in cells] == [*indices]
         assert (found["cell_count"], found["runnable"], found["unavailable"]) == (25, 25, [])
 
 

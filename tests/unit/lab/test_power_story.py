@@ -13,16 +13,16 @@ from tests.lab.power_story import Line, Story
 NAME = "20261121-120000-abcd"
 FIGURES = [{"metric": "written", "value": 4096.0}]
 PLAN_CELLS = [
-    {"index": index, "uuid": f"uuid-{index}", "variant": {"label": "ext4"}, "repeat": 1} for index in range(3)
+    {"cell": index + 1, "uuid": f"uuid-{index}", "variant": {"label": "ext4"}, "repeat": 1} for index in range(3)
 ]
 PLAN = {"seed": 7, "order": "shuffled", "cells": PLAN_CELLS}
 TOLD = [
     {"told": "boot", "run": ""},
-    {"event": "cell_started", "cell": 0, "attempt": 1},
-    {"event": "command_finished", "cell": 0, "step": 1, "output": "raw/000-01-mkfs.ext4"},
-    {"event": "step_finished", "cell": 0, "step": 1, "measurements": FIGURES},
-    {"event": "cell_finished", "cell": 0, "outcome": "done"},
     {"event": "cell_started", "cell": 1, "attempt": 1},
+    {"event": "command_finished", "cell": 1, "step": 1, "output": "raw/000-01-mkfs.ext4"},
+    {"event": "step_finished", "cell": 1, "step": 1, "measurements": FIGURES},
+    {"event": "cell_finished", "cell": 1, "outcome": "done"},
+    {"event": "cell_started", "cell": 2, "attempt": 1},
 ]
 
 
@@ -54,7 +54,7 @@ def story() -> Story:
 
 def test_a_run_that_is_as_it_was_told_passes(story: Story) -> None:
     # One that takes it up shows it from its beginning.
-    story.hear(texts([left(), *TOLD[1:], {"event": "cell_started", "cell": 1, "attempt": 2}]))
+    story.hear(texts([left(), *TOLD[1:], {"event": "cell_started", "cell": 2, "attempt": 2}]))
     assert (story.done, story.begun) == ([0], [0, 1, 1])
 
 
@@ -100,8 +100,8 @@ def test_another_seed_or_order_is_found_out(story: Story, change: Line) -> None:
     "line",
     [
         {"told": "boot", "run": ""},
-        {"event": "cell_started", "cell": 0, "attempt": 2},
-        {"event": "cell_finished", "cell": 1, "outcome": "failed"},
+        {"event": "cell_started", "cell": 1, "attempt": 2},
+        {"event": "cell_finished", "cell": 2, "outcome": "failed"},
         {"told": "cleanup", "code": 43, "out": ""},
         {"told": "ended", "code": 45, "err": ""},
         {"told": "plan", "code": 20},

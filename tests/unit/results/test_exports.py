@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fsconsole.model.contract import document_text
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Variant
 from fsconsole.model.state import RunState
 from fsconsole.results.csv import cells_csv, guarded, summary_csv
 from fsconsole.results.grid import build_grid
-from fsconsole.results.json import ascii_json, render_json
+from fsconsole.results.json import render_json
 from fsconsole.results.markdown import escaped, render_markdown
 from fsconsole.text import printable
 from tests.unit.results import build
@@ -114,10 +115,10 @@ def test_the_document_has_these_keys_also_without_cells() -> None:
     }  # fmt: skip
     assert set(document["cells"][0]) == {
         "cell", "target", "array", "members", "variant", "repeat", "redo", "counts", "uuid", "equalise",
-        "status", "attempt", "reason", "steps", "features", "warnings",
+        "outcome", "attempt", "reason", "steps", "features", "warnings",
     }  # fmt: skip
     assert set(document["warnings"][0]) == {"kind", "reason", "hint", "cells"}
-    assert document["schema"] == 2
+    assert document["schema"] == 3
     document = _document(build.run([], []))
     assert (document["rows"], document["cells"]) == ([], [])
 
@@ -144,7 +145,7 @@ def test_any_label_comes_back_and_acts_on_no_terminal(label: str) -> None:
 
 
 def test_a_del_character_is_escaped() -> None:
-    assert ascii_json("\x7f\\x7f") == r'"\u007f\\x7f"'
+    assert document_text("\x7f\\x7f") == r'"\u007f\\x7f"'
 
 
 # Markdown.

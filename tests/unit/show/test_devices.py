@@ -33,6 +33,7 @@ from tests.tui.device_lists import (
     FREE,
     LABELLED,
     MEMBERS,
+    NO_DEVICES,
     RESYNC,
     SCRATCH,
     STORAGE_BOX,
@@ -58,7 +59,7 @@ def test_what_the_command_printed_is_read_back_whole_with_its_notes() -> None:
     assert array.refusals[0].waits
     assert BOX.syncs
     assert BOX.has_scratch
-    assert parse_listing("[]", "note: only 32 were proved\nother\n").notes == ("only 32 were proved",)
+    assert parse_listing(NO_DEVICES, "note: only 32 were proved\nother\n").notes == ("only 32 were proved",)
     assert {"state", "hazards", "is_scratch"} <= set(json.loads(listed(FREE))[0])
 
 
