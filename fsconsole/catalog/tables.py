@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable, Mapping
-from typing import cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar, cast
 
 from fsconsole import units
-from fsconsole.errors.targets import BadQuantity, PlanBadValue, PlanKeyMissing, PlanUnknownKey
+from fsconsole.errors import FsconsoleError
+from fsconsole.errors.targets import BadQuantity, PlanBadValue, PlanErrors, PlanKeyMissing, PlanUnknownKey
 
 _MOST_NEAREST = 12
 LONGEST_TEXT = 2000
@@ -30,6 +31,35 @@ def nearest_words(word: str, valid: Iterable[str]) -> str:
     return ", ".join(ranked[:_MOST_NEAREST]) + more or "none"
 
 
+def close_words(word: str, valid: Sequence[str]) -> str:
+    """Return "Did you mean ...?" with the words that are near, or else all that are valid, as a sentence."""
+    near = difflib.get_close_matches(word[:100], valid, n=3)
+    return f"Did you mean {', '.join(near)}?" if near else f"Choose one of: {nearest_words(word, valid)}."
+
+
+Made = TypeVar("Made")
+
+
+def make_all(makers: Iterable[Callable[[], Made]]) -> tuple[Made, ...]:
+    """Return what each maker makes. Raises what they raise, of several all together as PlanErrors."""
+    made: list[Made] = []
+    errors: list[FsconsoleError] = []
+    for make in makers:
+        try:
+            made.append(make())
+        except FsconsoleError as error:
+            errors += error.each
+    raise_all(errors)
+    return tuple(made)
+
+
+def raise_all(errors: Iterable[FsconsoleError]) -> None:
+    """Raise the error, of several all together as PlanErrors; return where there is none."""
+    found = tuple(errors)
+    if found:
+        raise found[0] if len(found) == 1 else PlanErrors.of(found)
+
+
 class Table:
     """One table of a TOML file.
 
@@ -43,10 +73,12 @@ class Table:
         self._values = values
 
     def only(self, *names: str) -> None:
-        """Raise PlanUnknownKey for the first key that is none of these names."""
-        for name in self._values:
-            if name not in names:
-                raise PlanUnknownKey(self.path, self.key(name), nearest_words(name, names))
+        """Raise PlanUnknownKey for keys that are none of these names."""
+        raise_all(
+            PlanUnknownKey(self.path, self.key(name), close_words(name, names))
+            for name in self._values
+            if name not in names
+        )
 
     def names(self) -> tuple[str, ...]:
         """Return the keys in the file's order."""

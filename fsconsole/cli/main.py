@@ -108,5 +108,6 @@ def _report(error: FsconsoleError) -> int:
     # Who closes a pipe (head, less) has seen what it wanted.
     if isinstance(error, ReaderGone):
         return error.exit_code
-    complain(str(error), error.hint)
+    for one in error.each:
+        complain(str(one), one.hint)
     return error.exit_code

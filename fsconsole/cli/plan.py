@@ -15,7 +15,7 @@ from fsconsole.model import DEFAULT_RUNS_DIR
 
 def plan(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Plan file, or name of a shipped plan (see --list).")
+        str, typer.Argument(metavar="FILE", help="Plan file, name of a shipped plan (see --list), or - for stdin.")
     ] = "",
     device: Devices = None,
     directory: Directories = None,

@@ -26,7 +26,7 @@ RunName = Annotated[str, typer.Argument(metavar="RUN", help="Name of a run, or a
 
 
 def run(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Plan file, or name of a shipped plan.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Plan file, name of a shipped plan, or - for stdin.")],
     *,
     device: Devices = None,
     directory: Directories = None,

@@ -105,6 +105,11 @@ class FsconsoleError(Exception):
         """Hint: the remedy, in one sentence."""
         return self._worded(self.advice)
 
+    @property
+    def each(self) -> tuple[FsconsoleError, ...]:
+        """The errors that it stands for: itself, or several of one plan file."""
+        return (self,)
+
     def _worded(self, template: str) -> str:
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return template.format(

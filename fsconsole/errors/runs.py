@@ -108,7 +108,7 @@ class UnknownColumn(FsconsoleError, exit_code=ExitCode.USAGE):
     name: str
     nearest: str
     sentence = "There is no column '{name}'."
-    advice = "Did you mean {nearest}? `fsconsole results --help` lists all."
+    advice = "Some columns: {nearest}. `fsconsole results --help` lists all."
 
 
 class UnknownBaseline(FsconsoleError, exit_code=ExitCode.USAGE):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import ClassVar
+
 from fsconsole.errors import ExitCode, FsconsoleError
 
 
@@ -24,7 +27,7 @@ class PublicationMissing(FsconsoleError, exit_code=ExitCode.USAGE):
     name: str
     nearest: str
     sentence = "There is no published table '{name}'."
-    advice = "Did you mean {nearest}? `fsconsole compare --list` lists all."
+    advice = "{nearest} `fsconsole compare --list` lists all."
 
 
 class PlanUnwritable(FsconsoleError):
@@ -74,7 +77,7 @@ class PlanUnknownKey(FsconsoleError, exit_code=ExitCode.PLAN_UNKNOWN_KEY):
     key: str
     nearest: str
     sentence = "{path}: unknown key {key}."
-    advice = "Did you mean {nearest}?"
+    advice = "{nearest}"
 
 
 class PlanBadValue(FsconsoleError, exit_code=ExitCode.PLAN_BAD_VALUE):
@@ -85,6 +88,28 @@ class PlanBadValue(FsconsoleError, exit_code=ExitCode.PLAN_BAD_VALUE):
     wanted: str
     sentence = "{path}: {key} = {value}: {why}."
     advice = "Wanted: {wanted}."
+
+
+class PlanErrors(FsconsoleError, exit_code=ExitCode.PLAN_BAD_VALUE):
+    """Several errors of one plan file, in its order; the exit code is that of the first."""
+
+    path: str
+    said: str
+    sentence = "{path}: {said}"
+    advice = "Fix these lines."
+    _found: ClassVar[tuple[FsconsoleError, ...]] = ()
+
+    @classmethod
+    def of(cls, found: Sequence[FsconsoleError]) -> PlanErrors:
+        """Return several errors as one."""
+        error = cls(getattr(found[0], "path", ""), " ".join(map(str, found)))
+        error._found, error.exit_code = tuple(found), found[0].exit_code  # type: ignore[misc]
+        return error
+
+    @property
+    def each(self) -> tuple[FsconsoleError, ...]:
+        """The errors themselves."""
+        return self._found or (self,)
 
 
 class FioJobRefused(FsconsoleError, exit_code=ExitCode.PLAN_BAD_VALUE):
@@ -111,7 +136,7 @@ class UnknownFilesystem(FsconsoleError, exit_code=ExitCode.UNKNOWN_FILESYSTEM):
     name: str
     nearest: str
     sentence = "{path}: {key}: there is no filesystem '{name}' in the catalog."
-    advice = "Did you mean {nearest}?"
+    advice = "{nearest}"
 
 
 class OptionRefused(FsconsoleError, exit_code=ExitCode.OPTION_REFUSED):

@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from fsconsole import units
-from fsconsole.catalog.tables import Table
+from fsconsole.catalog.tables import Table, make_all
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import DeleteWith, Equalise, Keep, Order
 from fsconsole.model.verdicts import DEFAULT_SAME
@@ -377,12 +378,19 @@ LEVELS_OF = {key.name: key.levels for key in ARRAY}
 
 def read_keys(table: Table, keys: Sequence[Key]) -> dict[str, Any]:
     """Return the values of a table by their attributes, defaults where nothing is said. Raises PlanBadValue."""
-    found: dict[str, Any] = {}
-    for key in keys:
+
+    def read(key: Key) -> dict[str, Any]:
         is_said = key.is_required or table.has(key.name)
         value = key.kind.read(table, key.name) if is_said else key.default
-        values = value if len(key.attributes) > 1 else (value,)
-        found |= dict(zip(key.attributes, values, strict=True))
+        return dict(zip(key.attributes, value if len(key.attributes) > 1 else (value,), strict=True))
+
+    return {name: value for found in make_all(partial(read, key) for key in keys) for name, value in found.items()}
+
+
+def read_table(table: Table, keys: Sequence[Key]) -> dict[str, Any]:
+    """Return the same of a table that has no other keys. Raises PlanUnknownKey, PlanBadValue."""
+    found: dict[str, Any] = {}
+    make_all((lambda: table.only(*(key.name for key in keys)), lambda: found.update(read_keys(table, keys))))
     return found
 
 

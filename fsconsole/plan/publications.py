@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 import tomli
 
-from fsconsole.catalog.tables import nearest_words
+from fsconsole.catalog.tables import close_words
 from fsconsole.errors.targets import PublicationMissing
 from fsconsole.model.figures import Measurement, Publication, PublishedFigure, PublishedRow
 from fsconsole.model.metrics import Metric, Unit
@@ -107,7 +107,7 @@ def find_publication(name: str) -> Publication:
     """
     known = {publication.name: publication for publication in all_publications()}
     if name not in known:
-        raise PublicationMissing(name, nearest_words(name, known))
+        raise PublicationMissing(name, close_words(name, tuple(known)))
     return known[name]
 
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import tomli
 
 from fsconsole.catalog.filesystem import Catalog, Filesystem, Option, Scope
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.catalog.tables import Table, nearest_words, shown
+from fsconsole.catalog.tables import Table, close_words, make_all, nearest_words, raise_all, shown
 from fsconsole.catalog.words import Where, choose, require_rules
+from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import (
     OptionRefused,
     PlanBadValue,
@@ -24,6 +28,7 @@ from fsconsole.errors.targets import (
 from fsconsole.model.plan import After
 from fsconsole.plan import keys
 from fsconsole.plan.arrays import least_members
+from fsconsole.plan.lines import with_lines
 from fsconsole.plan.planfile import ArrayAxis, Checklist, PlanFile, VariantText
 from fsconsole.plan.read_workload import read_workloads
 from fsconsole.plan.scaling import wrong_keep
@@ -76,8 +81,7 @@ def resolve_plan(name: str) -> Path:
 
 def read_array(table: Table) -> ArrayAxis:
     """Return the arrays of one table; raises PlanUnknownKey, PlanBadValue."""
-    table.only(*keys.LEVELS_OF)
-    axis = ArrayAxis(**keys.read_keys(table, keys.ARRAY))
+    axis = ArrayAxis(**keys.read_table(table, keys.ARRAY))
     for key in keys.ARRAY:
         is_said = table.has(key.name) and (key.name != "assume_clean" or axis.assume_clean)
         if is_said and not set(axis.levels) & set(key.levels):
@@ -115,16 +119,19 @@ def read_checklist(table: Table, catalog: Catalog) -> Checklist:
                 renamed.append((key, option.name))
         return tuple(found.items())
 
-    mkfs, mount = axes(Scope.MKFS), axes(Scope.MOUNT)
+    mkfs, mount = make_all(partial(axes, scope) for scope in (Scope.MKFS, Scope.MOUNT))
     excluded = tuple(_excluded(item, filesystem) for item in table.tables("exclude"))
     return Checklist(filesystem.name, mkfs, mount, excluded, tuple(renamed))
 
 
 def read_variant(table: Table, catalog: Catalog) -> VariantText:
     """Return a [[variant]] whose words have passed the allow-list and the rules; the same errors."""
-    table.only(*(key.name for key in keys.VARIANT))
-    filesystem = _filesystem(table, catalog)
-    variant = VariantText(**keys.read_keys(table, keys.VARIANT))
+    found: list[Filesystem] = []
+    make_all((
+        lambda: table.only(*(key.name for key in keys.VARIANT)),
+        lambda: found.append(_filesystem(table, catalog)),
+    ))  # fmt: skip
+    (filesystem,), variant = found, VariantText(**keys.read_keys(table, keys.VARIANT))
     where = Where(table.path, table.place)
     chosen = choose(filesystem, variant.mkfs, variant.mount, variant.tune, where)
     require_rules(filesystem, chosen, where)
@@ -134,7 +141,7 @@ def read_variant(table: Table, catalog: Catalog) -> VariantText:
 def _filesystem(table: Table, catalog: Catalog) -> Filesystem:
     name = table.as_text("type", table.raw("type"))
     if name not in catalog.names:
-        nearest = nearest_words(name, catalog.names)
+        nearest = close_words(name, catalog.names)
         raise UnknownFilesystem(table.path, table.key("type"), name, nearest)
     return catalog.get(name)
 
@@ -150,20 +157,23 @@ def _excluded(table: Table, filesystem: Filesystem) -> tuple[tuple[str, str], ..
     return tuple(pairs.items())
 
 
-def _options(table: Table, filesystem: Filesystem, *scopes: Scope) -> Iterator[tuple[str, Option, tuple[str, ...]]]:
-    """Yield (key, option, values) of a table; raises PlanUnknownKey, PlanBadValue, OptionRefused."""
-    for key in table.names():
+def _options(table: Table, filesystem: Filesystem, *scopes: Scope) -> tuple[tuple[str, Option, tuple[str, ...]], ...]:
+    """Return (key, option, values) of a table; raises PlanUnknownKey, PlanBadValue, OptionRefused."""
+
+    def read(key: str) -> tuple[str, Option, tuple[str, ...]]:
         option = next(filter(None, (filesystem.option(key, scope) for scope in scopes)), None)
         if option is None:
             valid = [option.name for option in filesystem.options if option.scope in scopes]
-            raise PlanUnknownKey(table.path, table.key(key), nearest_words(key, valid))
+            raise PlanUnknownKey(table.path, table.key(key), close_words(key, valid))
         values = table.words(key)
         for value in values:
             if option.has_words(value) and not option.accepts(value):
                 nearest = nearest_words(value, tuple(option.texts) or (option.wanted,))
                 why = f"{option.name} takes {option.wanted}"
                 raise OptionRefused(table.path, table.key(key), shown(value).strip('"'), why, nearest)
-        yield key, option, values
+        return key, option, values
+
+    return make_all(partial(read, key) for key in table.names())
 
 
 def read_plan(path: str | os.PathLike[str], *, needs_rows: bool = True) -> PlanFile:
@@ -179,14 +189,30 @@ def read_plan(path: str | os.PathLike[str], *, needs_rows: bool = True) -> PlanF
             raw = file.read(MAX_PLAN_FILE_BYTES + 1) if is_file else b""
     except (OSError, ValueError) as error:
         raise PlanMissing(str(path), _why(error)) from error
-    if not is_file or len(raw) > MAX_PLAN_FILE_BYTES:
-        too_large = f"it is larger than {MAX_PLAN_FILE_BYTES // MIB} MiB"
-        raise PlanMissing(str(path), too_large if is_file else "it is not a regular file")
+    if not is_file:
+        raise PlanMissing(str(path), "it is not a regular file")
+    return _decoded(raw, str(path), needs_rows=needs_rows)
+
+
+STDIN = "-"
+"""The word for a plan on standard input."""
+
+
+def read_named(name: str, *, needs_rows: bool = True) -> PlanFile:
+    """Return the plan of a path, a shipped name, or "-" for standard input. The same errors."""
+    if name != STDIN:
+        return read_plan(resolve_plan(name), needs_rows=needs_rows)
+    return _decoded(sys.stdin.buffer.read(MAX_PLAN_FILE_BYTES + 1), "stdin", needs_rows=needs_rows)
+
+
+def _decoded(raw: bytes, path: str, *, needs_rows: bool) -> PlanFile:
+    if len(raw) > MAX_PLAN_FILE_BYTES:
+        raise PlanMissing(path, f"it is larger than {MAX_PLAN_FILE_BYTES // MIB} MiB")
     try:
-        return parse_plan(raw.decode("utf-8"), str(path), needs_rows=needs_rows)
+        return parse_plan(raw.decode("utf-8"), path, needs_rows=needs_rows)
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
-        raise PlanNotToml(str(path), f"it is not UTF-8 text (at line {line})") from error
+        raise PlanNotToml(path, f"it is not UTF-8 text (at line {line})") from error
 
 
 def parse_plan(text: str, path: str, catalog: Catalog | None = None, *, needs_rows: bool = True) -> PlanFile:
@@ -201,28 +227,41 @@ def parse_plan(text: str, path: str, catalog: Catalog | None = None, *, needs_ro
     except RecursionError as error:
         raise PlanNotToml(path, "its brackets are nested too deeply") from error
     known = catalog if catalog is not None else load_catalog()
-    table.only(*keys.TOP)
-    keys.SCHEMA_KEY.kind.read(table, keys.SCHEMA_KEY.name)
-    after = table.table("after")
-    after.only(*(key.name for key in keys.AFTER))
-    plan = PlanFile(
-        **keys.read_keys(table, keys.RUN),
-        workloads=read_workloads(table.tables("workload")),
-        checklists=tuple(read_checklist(item, known) for item in table.tables("filesystem")),
-        variants=tuple(read_variant(item, known) for item in table.tables("variant")),
-        settings=keys.read_settings(table.table("settings")),
-        arrays=tuple(read_array(item) for item in table.tables("array")),
-        after=After(**keys.read_keys(after, keys.AFTER)),
-        path=path,
-        source=text,
-    )
+    try:
+        return _plan_of(table, known, text, needs_rows=needs_rows)
+    except FsconsoleError as error:
+        raise_all(with_lines(error.each, path, text))
+        raise
+
+
+def _plan_of(table: Table, catalog: Catalog, text: str, *, needs_rows: bool) -> PlanFile:
+    """Return the plan that a table holds. Raises all that is wrong with its parts; with the whole, where these are right."""
+    found: dict[str, Any] = {}
+
+    def part(name: str, read: Callable[[], object]) -> Callable[[], None]:
+        return lambda: found.update({name: read()})
+
+    def all_of(name: str, read: Callable[[Table], object]) -> Callable[[], tuple[object, ...]]:
+        return lambda: make_all(partial(read, item) for item in table.tables(name))
+
+    make_all((
+        lambda: table.only(*keys.TOP),
+        lambda: keys.SCHEMA_KEY.kind.read(table, keys.SCHEMA_KEY.name),
+        lambda: found.update(keys.read_keys(table, keys.RUN)),
+        part("settings", lambda: keys.read_settings(table.table("settings"))),
+        part("arrays", all_of("array", read_array)),
+        part("checklists", all_of("filesystem", lambda item: read_checklist(item, catalog))),
+        part("variants", all_of("variant", lambda item: read_variant(item, catalog))),
+        part("workloads", lambda: read_workloads(table.tables("workload"))),
+        part("after", lambda: After(**keys.read_table(table.table("after"), keys.AFTER))),
+    ))  # fmt: skip
+    plan = PlanFile(**found, path=table.path, source=text)
     if not plan.workloads:
         raise table.bad("workload", "there is none", "at least one [[workload]]")
     if needs_rows and not plan.checklists and not plan.variants and not plan.raw:
         wanted = "a [[filesystem]], a [[variant]], raw = true, or the option --directory"
         raise table.bad("filesystem", "there is nothing to compare", wanted)
-    for broken in wrong_keep(plan):
-        raise table.bad(*broken)
+    raise_all(table.bad(*broken) for broken in wrong_keep(plan))
     require_one_stripe_cache(table.table("settings"), plan.arrays)
     return plan
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
-from fsconsole.catalog.tables import Table, nearest_words
+from fsconsole.catalog.tables import Table, make_all, nearest_words, raise_all
 from fsconsole.errors.targets import PlanUnknownKey
 from fsconsole.model.workload import (
     AS_CREATE,
@@ -23,7 +24,7 @@ from fsconsole.model.workload import (
 from fsconsole.plan.ffsb import expanded
 from fsconsole.plan.fio_load import objection as fio_objection
 from fsconsole.plan.generators import wrong_generator
-from fsconsole.plan.keys import WORKLOAD, applies, read_keys
+from fsconsole.plan.keys import WORKLOAD, applies, read_table
 from fsconsole.plan.planfile import DEFAULT_LOAD_TIME_S
 from fsconsole.plan.requirements import wrong_requirements
 from fsconsole.plan.sources import sources_objection
@@ -46,29 +47,34 @@ _Broken = tuple[str, str, str]
 def read_workloads(tables: Sequence[Table]) -> tuple[Workload, ...]:
     """Return the workloads that the tables describe, in order; raises PlanUnknownKey, PlanBadValue, ProfileRefused."""
     tables = expanded(tables)
-    workloads = tuple(map(_read_workload, tables))
+    workloads = make_all(partial(_read_workload, table) for table in tables)
     workloads = tuple(
         replace(load, size="auto") if is_sized_by_default(workloads, number) else load
         for number, load in enumerate(workloads)
     )
-    for number, table in enumerate(tables):
-        for broken in _wrong_followers(workloads, number):
-            raise table.bad(*broken)
-        load = replace(workloads[number], thread_counts=thread_counts_of(workloads, number))
-        alone = (
-            *_wrong_auto(workloads, number),
-            *_wrong_sizes(table, load),
-            *_wrong_total(load),
-            *_idle_keys(table, load),
-            *_wrong_mix(load),
-            *_wrong_program(load),
-            *_wrong_for_fio(workloads, number, load),
-            *wrong_generator(load),
-            *wrong_requirements(load),
-        )
-        for broken in (*alone, *_without_files(table, workloads, number)):
-            raise table.bad(*broken)
+    make_all(partial(_check, workloads, number, table) for number, table in enumerate(tables))
     return workloads
+
+
+def _check(workloads: Sequence[Workload], number: int, table: Table) -> None:
+    """Raise PlanBadValue for what the keys of a workload say together; of each key the first reason."""
+    raise_all(table.bad(*broken) for broken in _wrong_followers(workloads, number))
+    load = replace(workloads[number], thread_counts=thread_counts_of(workloads, number))
+    alone = (
+        *_wrong_auto(workloads, number),
+        *_wrong_sizes(table, load),
+        *_wrong_total(load),
+        *_idle_keys(table, load),
+        *_wrong_mix(load),
+        *_wrong_program(load),
+        *_wrong_for_fio(workloads, number, load),
+        *tuple(wrong_generator(load))[:1],
+        *wrong_requirements(load),
+    )
+    broken: dict[str, _Broken] = {}
+    for one in (*alone, *_without_files(table, workloads, number)):
+        broken.setdefault(one[0], one)
+    raise_all(table.bad(*one) for one in broken.values())
 
 
 def source_of(workloads: Sequence[Workload], number: int) -> int | None:
@@ -163,9 +169,8 @@ def _read_workload(table: Table) -> Workload:
         every = table.raw("fsync_every")
         same = every if isinstance(every, int) and every > 0 else "4"
         new = f'fsync = {same}, or fsync = "each-file", which leaves no closed file unsynced'
-        raise PlanUnknownKey(table.path, table.key("fsync_every"), new)
-    table.only(*(key.name for key in WORKLOAD))
-    found = read_keys(table, WORKLOAD)
+        raise PlanUnknownKey(table.path, table.key("fsync_every"), f"Write {new}.")
+    found = read_table(table, WORKLOAD)
     found["name"] = found["name"] or found["kind"].value
     workload = Workload(**found, threads=found["thread_counts"][0], block_size_bytes=found["block_sizes"][0])
     is_limited = workload.limit_bytes or workload.duration_s

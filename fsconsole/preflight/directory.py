@@ -14,7 +14,7 @@ from fsconsole.model.device import Fingerprint, Identity
 from fsconsole.model.plan import Plan
 from fsconsole.model.run import Target
 from fsconsole.plan.directory import Row, directory_plan
-from fsconsole.plan.read import read_plan, resolve_plan
+from fsconsole.plan.read import read_named
 from fsconsole.preflight.sources import with_sources
 from fsconsole.system.files import memory_bytes, read_text_or
 from fsconsole.system.run import find_program
@@ -38,7 +38,7 @@ def prepare_directories(file: str, words: Sequence[str], *, runs_dir: str, run_i
 
     Raises DirectoryRefused, and what read_plan() and directory_plan() raise.
     """
-    plan_file, notes = with_sources(read_plan(resolve_plan(file), needs_rows=False), runs_dir)
+    plan_file, notes = with_sources(read_named(file, needs_rows=False), runs_dir)
     rows = tuple(Row(label, path, place) for label, path, place in find_places(words, runs_dir))
     plan = directory_plan(
         plan_file, rows, load_catalog(), run_id=run_id, is_root=os.geteuid() == 0, memory_bytes=memory_bytes()

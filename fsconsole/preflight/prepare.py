@@ -31,7 +31,7 @@ from fsconsole.plan.arrays import EVERY_LEVEL, stripes_of
 from fsconsole.plan.expand import build_plan, require_runnable, size_bounds
 from fsconsole.plan.inodes import MKE2FS_CONF, parse_mke2fs_conf
 from fsconsole.plan.planfile import NO_DEVICE, PlanFile, QueueSpec, TargetSpec
-from fsconsole.plan.read import read_plan, resolve_plan
+from fsconsole.plan.read import read_named
 from fsconsole.preflight.findings import missing_tools, what_is_known
 from fsconsole.preflight.machine import array_support, require_free_array_name, require_tools
 from fsconsole.preflight.sources import with_sources
@@ -102,7 +102,7 @@ def prepare(
     DeviceMissing, NotABlockDevice, DeviceSilent, DeviceRefused where two devices overlap or arrays have no name, and what require_apart, read_plan and
     build_plan raise.
     """
-    plan_file = plan if isinstance(plan, PlanFile) else read_plan(resolve_plan(plan))
+    plan_file = plan if isinstance(plan, PlanFile) else read_named(plan)
     catalog = load_catalog()
     if os.geteuid() != 0:
         raise NotRoot("Looking at what is on a device")
@@ -152,7 +152,7 @@ def require_apart(plan: Plan, reports: Sequence[GateReport]) -> None:
 
 def expand_only(plan_path: str, *, run_id: str) -> Plan:
     """Return a plan with the word DEVICE where a device will be; no device is looked at. Raises as read_plan."""
-    plan_file, notes = with_sources(read_plan(resolve_plan(plan_path)))
+    plan_file, notes = with_sources(read_named(plan_path))
     plan = _expanded(plan_file, (NO_DEVICE,), RealExecutor(), run_id)
     return replace(plan, notes=plan.notes + notes)
 

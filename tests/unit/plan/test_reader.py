@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ from tests.unit.plan.examples import DESIGN, SMALLEST, VARIANT, WORKLOAD, parse
 def refusal(text: str) -> FsconsoleError:
     with pytest.raises(FsconsoleError) as caught:
         parse(text)
-    return caught.value
+    return caught.value.each[0]
 
 
 def then(*lines: str) -> str:
@@ -98,9 +99,9 @@ def test_an_unknown_key_is_named_with_its_place_and_the_nearest_valid_one() -> N
         error = refusal(text)
         assert isinstance(error, targets.PlanUnknownKey)
         assert error.key == key
-        assert error.nearest.startswith(nearest)
+        assert nearest in error.nearest
         assert error.exit_code is ExitCode.PLAN_UNKNOWN_KEY
-        assert str(error).startswith("plan.toml: ")
+        assert re.match(r"plan\.toml:\d+: ", str(error))
 
 
 # The first key of each is the one that is refused.
@@ -205,7 +206,7 @@ def test_a_refused_word_and_an_unknown_filesystem_are_named_with_their_keys() ->
     unknown = refusal("schema = 1\n[[variant]]\ntype = 'ext44'\n" + WORKLOAD)
     assert isinstance(unknown, targets.UnknownFilesystem)
     assert unknown.key == "variant[0].type"
-    assert unknown.nearest.startswith("ext4")
+    assert unknown.hint.startswith("Did you mean ext4,")
 
 
 def test_text_that_is_no_toml_is_an_error_of_its_own_with_line_and_column(tmp_path: Path) -> None:

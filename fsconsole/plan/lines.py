@@ -1,0 +1,55 @@
+"""Lines of a plan file's keys, which the reader of TOML does not tell."""
+
+from __future__ import annotations
+
+import re
+
+from fsconsole.errors import FsconsoleError
+
+_PART = re.compile(r"([^.\[\]]+)(?:\[(\d+)\])?")
+_HEADER = re.compile(r"\s*\[\[?\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
+
+
+def with_lines(errors: tuple[FsconsoleError, ...], path: str, text: str) -> tuple[FsconsoleError, ...]:
+    """Give each error about a key of this file the line of that key: "plan.toml:7"."""
+    for error in errors:
+        key = getattr(error, "key", None)
+        if isinstance(key, str) and getattr(error, "path", None) == path:
+            error.path = f"{path}:{line_of(text, key)}"  # type: ignore[attr-defined]
+    return errors
+
+
+def line_of(text: str, key: str) -> int:
+    """Return the line, from 1, of a key such as "filesystem[0].mount.data"; of what is missing that of its table."""
+    lines = text.splitlines()
+    parts = [(name, int(number or 0)) for name, number in _PART.findall(key)]
+    if not parts:
+        return 1
+    (top, number), *rest = parts
+    begin, end = _section(lines, top, number)
+    found, names = begin, [name for name, _ in rest]
+    if begin < 0:
+        # Above all headers, where keys of the file itself stand.
+        found, begin, names = 0, 0, [name for name, _ in parts]
+        end = next((place for place, line in enumerate(lines) if _HEADER.match(line)), len(lines))
+    for name in names:
+        at = next((place for place in range(begin, end) if _names(lines[place], name)), -1)
+        if at < 0:
+            break
+        found = begin = at
+    return found + 1
+
+
+def _section(lines: list[str], top: str, number: int) -> tuple[int, int]:
+    """Return the lines of the table of that name and number, or (-1, 0)."""
+    heads = [(place, match[1]) for place, line in enumerate(lines) if (match := _HEADER.match(line))]
+    own = [place for place, name in heads if name == top]
+    if number >= len(own):
+        return -1, 0
+    begin = own[number]
+    after = (place for place, name in heads if place > begin and not name.startswith(f"{top}."))
+    return begin, next(after, len(lines))
+
+
+def _names(line: str, name: str) -> bool:
+    return re.search(rf"(?:^|[\s{{,.\[])[\"']?{re.escape(name)}[\"']?\s*(?:[=.\]])", line.partition("#")[0]) is not None
