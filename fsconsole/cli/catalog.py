@@ -30,7 +30,7 @@ def catalog(
     --probe results are cached, also for `fsconsole plan`, until kernel, tools or catalog change. Without root only
     mkfs is tried, and nothing is cached.
     """
-    from fsconsole.cli.complaint import say
+    from fsconsole.cli.complaint import refuse_idle, say
     from fsconsole.cli.results import terminal_width
     from fsconsole.model.answers import FilesystemsAnswer, LevelsAnswer
     from fsconsole.model.contract import document_text
@@ -41,6 +41,7 @@ def catalog(
 
     width = terminal_width()
     if arrays:
+        refuse_idle({"FS": filesystem, "--probe": probe}, "--arrays", "fsconsole catalog")
         told = every_level()
         typer.echo(document_text(LevelsAnswer(told), indent=2) if as_json else "\n".join(show.lines(told, width)))
         return

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fsconsole.cli.app import RunsDir
+from fsconsole.cli.complaint import refuse_idle
 from fsconsole.cli.curves import Axis, OfVariant, Svg, WithCurves, check_curves, draw_curves
-from fsconsole.cli.results import Format, InJson, ToFormat, format_of, terminal_width
+from fsconsole.cli.results import Format, InJson, Spreadsheet, ToFormat, format_of, terminal_width
 from fsconsole.errors import Misused
 from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.text import printable, wrap
@@ -44,6 +45,7 @@ def compare(
     columns: Annotated[str, typer.Option(metavar="A,B,C", help="Columns to show beside the primary one.")] = "",
     output: ToFormat = Format.TABLE,
     as_json: InJson = False,
+    spreadsheet: Spreadsheet = False,
     curves: WithCurves = False,
     axis: Axis = "",
     variant: OfVariant = "",
@@ -58,6 +60,12 @@ def compare(
     rounds decide. Published tables are shown beside, never ranked. With --curves each run is a curve, named by its kernel.
     """
     output = format_of(output, as_json=as_json, command=_COMMAND)
+    if spreadsheet and output is not Format.CSV:
+        raise Misused(what="--spreadsheet goes with --format csv only.", nearest="", command=_COMMAND)
+    if list_published:
+        idle = {"RUN": sides, "--vary": vary, "--columns": columns, "--curves": curves, "--axis": axis}
+        idle |= {"--variant": variant, "--svg": svg, "--format": output not in (Format.TABLE, Format.JSON)}
+        refuse_idle(idle, "--list", _COMMAND)
     if list_published and output is Format.JSON:
         from fsconsole.cli.answers import PublishedAnswer, PublishedTold, tell
         from fsconsole.plan.publications import all_publications
@@ -78,7 +86,9 @@ def compare(
         runs = labelled(given, varied)
         draw_curves(runs, columns=columns, axis=axis, variant=variant, svg=svg, width=terminal_width())
         return
-    sys.stdout.write(comparison(given, output, vary=varied, columns=columns, width=terminal_width()))
+    sys.stdout.write(
+        comparison(given, output, vary=varied, columns=columns, width=terminal_width(), spreadsheet=spreadsheet)
+    )
     sys.stdout.flush()
 
 
@@ -111,6 +121,7 @@ def comparison(
     vary: Sequence[Varied] = (),
     columns: str = "",
     width: int = 80,
+    spreadsheet: bool = False,
 ) -> str:
     """Return the comparison of sides. Raises RunsDiffer, NothingToCompare, UnknownColumn."""
     from fsconsole.results.grid import columns_named
@@ -123,7 +134,7 @@ def comparison(
     if output is Format.JSON:
         return sides_json(found)
     if output is Format.CSV:
-        return sides_csv(found)
+        return sides_csv(found, for_spreadsheet=spreadsheet)
     return sides_markdown(found) if output is Format.MD else sides_text(found, width)
 
 

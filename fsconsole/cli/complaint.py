@@ -8,7 +8,7 @@ import shlex
 import shutil
 import sys
 import textwrap
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TextIO
 
@@ -95,6 +95,13 @@ def misuse(error: TyperException, words: Sequence[str], commands: Collection[str
     context = getattr(error, "ctx", None)
     command = str(context.command_path) if context is not None else named
     return Misused(what=sentence, nearest=nearest, command=command)
+
+
+def refuse_idle(given: Mapping[str, object], beside: str, command: str) -> None:
+    """Raise Misused for the first option of given, by its name, that was given: beside another one it has no effect."""
+    for name, said in given.items():
+        if said:
+            raise Misused(what=f"{name} has no effect with {beside}.", nearest="", command=command)
 
 
 def need_root(what: str) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from fsconsole.cli.app import AsJson, Devices, Directories, RunsDir
-from fsconsole.cli.complaint import require_targets
+from fsconsole.cli.complaint import refuse_idle, require_targets
 from fsconsole.errors import Misused
 from fsconsole.errors.targets import PlanMissing
 from fsconsole.model import DEFAULT_RUNS_DIR
@@ -46,6 +46,14 @@ def plan(
     if cell and not (cell.isascii() and cell.isdecimal()):
         what = f"--cell takes the number of a cell, not '{cell}'"
         raise Misused(what=what, nearest="", command="fsconsole plan")
+    shown = {"--commands": commands}
+    if list_plans:
+        idle = {"FILE": file, "--device": device, "--directory": directory, "--cell": cell, **shown}
+        refuse_idle(idle, "--list", "fsconsole plan")
+    if cell and not as_json:
+        raise Misused(what="--cell goes with --json only.", nearest="", command="fsconsole plan")
+    if as_json:
+        refuse_idle(shown, "--json", "fsconsole plan")
     if list_plans:
         plan_show.show_list(as_json=as_json)
         return

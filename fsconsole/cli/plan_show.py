@@ -20,7 +20,7 @@ from fsconsole.model.answers import DirectoryAnswer, PlanAnswer, PowerAnswer, Ta
 from fsconsole.model.contract import document_text
 from fsconsole.model.plan import Plan
 from fsconsole.plan.directory import writes_in_words
-from fsconsole.plan.expand import plan_left
+from fsconsole.plan.expand import plan_left, require_runnable
 from fsconsole.plan.power import power_of
 from fsconsole.plan.read import list_configs, read_plan
 from fsconsole.preflight.directory import prepare_directories
@@ -140,12 +140,13 @@ def show_directories(
     command = command_line("run", file, directories=words, runs=runs)
     lines = directory_plan_lines(found.plan, directories, command, power, every=every, width=terminal_width())
     typer.echo("\n".join(lines))
+    require_runnable(found.plan, file)
 
 
 def show(file: str, devices: list[str], runs: str, *, as_json: bool, every: bool, cell: int | None = None) -> None:
     """Print a plan for these devices, or for none in particular; in JSON with one cell alone, from 1, with none for 0.
 
-    Then raises what the gate says of the first device that it refuses.
+    Then raises what the gate says of the first device that it refuses, PlanBadValue where no cell can run.
     """
     found = None
     if devices:
@@ -165,3 +166,5 @@ def show(file: str, devices: list[str], runs: str, *, as_json: bool, every: bool
         typer.echo("\n".join(lines))
     for report in reports:
         require(report)
+    if cell is None:
+        require_runnable(plan, file)

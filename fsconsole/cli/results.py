@@ -106,6 +106,12 @@ Summary = Annotated[
         help="With --format csv: one line per row of each block, with its verdict, instead of one per cell.",
     ),
 ]
+Spreadsheet = Annotated[
+    bool,
+    typer.Option(
+        "--spreadsheet", help="With --format csv: an apostrophe before text that a spreadsheet takes for a formula."
+    ),
+]
 Beside = Annotated[
     str, typer.Option("--with", metavar="NAME", help="Add a published table: bull-2008-patched. Not with csv.")
 ]
@@ -137,6 +143,7 @@ def results(
     columns: Columns = "",
     with_redone: WithRedone = False,
     summary: Summary = False,
+    spreadsheet: Spreadsheet = False,
     explain: Explain = False,
     beside: Beside = "",
     has_map: Map = False,
@@ -152,6 +159,7 @@ def results(
     Exit code where the plan requires figures, as that of `fsconsole run`: 0: a row meets all requirements; 5: every row
     misses one; 6: undecided, also while the run goes on; 3 or another of the run's own where it ended by that.
     """
+    from fsconsole.cli.complaint import refuse_idle
     from fsconsole.client.runs import look
     from fsconsole.journal.store import open_run
     from fsconsole.results.blocks import GridChoice
@@ -159,7 +167,10 @@ def results(
     from fsconsole.results.requirements import has_requirements
 
     output = format_of(output, as_json=as_json, command="fsconsole results")
-    _check_goes_with(output, beside=beside, summary=summary, explain=explain)
+    _check_goes_with(output, beside=beside, summary=summary, explain=explain, spreadsheet=spreadsheet)
+    if output is Format.CSV and not summary:
+        order = {"--sort": sort, "--reverse": is_reversed, "--baseline": baseline, "--all-pairs": all_pairs}
+        refuse_idle(order | {"--with-redone": with_redone}, "--format csv but for --summary", "fsconsole results")
     idle = {"--map": has_map, "--cells": cells, "--sort": sort, "--reverse": is_reversed, "--baseline": baseline}
     idle |= {"--all-pairs": all_pairs, "--with-redone": with_redone, "--explain": explain, "--with": beside}
     idle |= {"--format": output is not Format.TABLE}
@@ -182,14 +193,14 @@ def results(
         return
     chosen = columns_named(columns) if columns else ()
     choice = GridChoice(sort, is_reversed, baseline, all_pairs, with_redone, chosen)
-    page = {"summary": summary, "explain": explain}
+    page = {"summary": summary, "explain": explain, "spreadsheet": spreadsheet}
     sys.stdout.write(report(folder, output, choice=choice, **page, width=terminal_width(), beside=beside, seen=seen))
     sys.stdout.flush()
     if has_requirements(seen.state):
         raise typer.Exit(ending_code(seen.state))
 
 
-def _check_goes_with(output: Format, *, beside: str, summary: bool, explain: bool) -> None:
+def _check_goes_with(output: Format, *, beside: str, summary: bool, explain: bool, spreadsheet: bool) -> None:
     """Raise Misused for an option that this format would ignore."""
     what, nearest = "", ""
     if beside and output is Format.CSV:
@@ -197,6 +208,8 @@ def _check_goes_with(output: Format, *, beside: str, summary: bool, explain: boo
         nearest = "`--format json` has both; "
     elif summary and output is not Format.CSV:
         what = "--summary goes with --format csv only."
+    elif spreadsheet and output is not Format.CSV:
+        what = "--spreadsheet goes with --format csv only."
     elif explain and output is not Format.TABLE:
         what = "--explain goes with --format table only."
     if what:
@@ -228,6 +241,7 @@ def report(
     choice: GridChoice | None = None,
     summary: bool = False,
     explain: bool = False,
+    spreadsheet: bool = False,
     width: int = 80,
     beside: str = "",
     seen: Look | None = None,
@@ -254,8 +268,8 @@ def report(
         from fsconsole.results.csv import cells_csv, summary_csv
 
         if summary:
-            return summary_csv(seen.state, grid, choice)
-        return cells_csv(seen.state, grid, choice.columns or tuple(Metric))
+            return summary_csv(seen.state, grid, choice, for_spreadsheet=spreadsheet)
+        return cells_csv(seen.state, grid, choice.columns or tuple(Metric), for_spreadsheet=spreadsheet)
     if output is Format.MD:
         from fsconsole.results.markdown import render_markdown
 

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fsconsole.cli.app import AsJson, Devices, Directories, JsonLines, RunsDir
-from fsconsole.cli.complaint import command_line, need_root, need_root_unless_own, require_targets, with_runs
+from fsconsole.cli.complaint import (
+    command_line,
+    need_root,
+    need_root_unless_own,
+    refuse_idle,
+    require_targets,
+    with_runs,
+)
 from fsconsole.errors import Misused
 from fsconsole.errors.runs import JournalNewer, JournalUnusable
 from fsconsole.errors.targets import ConsentMissing, ConsentStale, NotAsShown, ScratchInUse
@@ -63,6 +70,7 @@ def run(
 
     run_id = make_run_id()
     if require_targets("run", device, directory):
+        refuse_idle({"--consent": consent, "--seen": seen}, "--directory", "fsconsole run")
         _run_in(file, directory or [], run_id, runs, detach=detach, as_json=as_json)
         return
     need_root("Running a plan")
@@ -308,6 +316,8 @@ def resume(
     from fsconsole.journal.store import open_exact, open_run
     from fsconsole.system.run import RealExecutor
 
+    if only_show:
+        refuse_idle({"--consent": consent, "--detach": detach}, "--show", "fsconsole resume")
     folder = open_exact(runs, run) if exact else open_run(runs, run)
     need_root_unless_own("Running a plan", [folder.path])
     require_writable(folder)

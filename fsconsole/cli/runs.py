@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fsconsole.cli.app import AsJson, Group, RunsDir
-from fsconsole.cli.complaint import need_root_unless_own, require_agreement
+from fsconsole.cli.complaint import need_root_unless_own, refuse_idle, require_agreement
 from fsconsole.errors import Misused
 from fsconsole.errors.runs import JournalNewer, JournalUnusable, RunImported, RunLives
 from fsconsole.model import DEFAULT_RUNS_DIR
@@ -38,6 +38,7 @@ def list_runs(
     from fsconsole.journal import store
 
     if ctx.invoked_subcommand is not None:
+        refuse_idle({"--json": as_json}, "a command behind it", "fsconsole runs")
         return
     listed = [look_at(folder) for folder in store.list_runs(runs_dir)]
     if as_json:

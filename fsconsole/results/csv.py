@@ -21,7 +21,9 @@ _FORMULA_STARTS = ("=", "+", "-", "@")
 """A spreadsheet takes a text that begins so for a formula (owasp.org, "CSV Injection")."""
 
 
-def cells_csv(state: RunState, grid: Grid, columns: Sequence[Metric] = tuple(Metric)) -> str:
+def cells_csv(
+    state: RunState, grid: Grid, columns: Sequence[Metric] = tuple(Metric), *, for_spreadsheet: bool = False
+) -> str:
     """Return the raw figures, one line per cell (and workload, where a cell has several), in plan order."""
     head = [
         "run",
@@ -39,7 +41,7 @@ def cells_csv(state: RunState, grid: Grid, columns: Sequence[Metric] = tuple(Met
     entries = [(figures, row) for row in grid.rows for figures in row.cells]
     lines = [
         [
-            guarded(state.request.run_id),
+            state.request.run_id,
             str(figures.cell + 1),
             str(figures.repeat),
             str(figures.redo),
@@ -47,17 +49,17 @@ def cells_csv(state: RunState, grid: Grid, columns: Sequence[Metric] = tuple(Met
             str(figures.attempt),
             *_key_fields(row),
             figures.status.value,
-            guarded(figures.reason),
-            guarded(figures.verdict),
+            figures.reason,
+            figures.verdict,
             _warned(grid, {figures.cell}),
             *(number(figures.value(metric)) for metric in columns),
         ]
         for figures, row in sorted(entries, key=lambda entry: entry[0].cell)
     ]
-    return written([*head, *map(_head, columns)], lines)
+    return written([*head, *map(_head, columns)], lines, for_spreadsheet=for_spreadsheet)
 
 
-def summary_csv(state: RunState, grid: Grid, choice: GridChoice = AS_PLANNED) -> str:
+def summary_csv(state: RunState, grid: Grid, choice: GridChoice = AS_PLANNED, *, for_spreadsheet: bool = False) -> str:
     """Return one line per row of each block: figure, median, n and spread of its columns, and its verdict.
 
     Columns: those chosen, or all that the run has figures of; those of other blocks are empty. change, low and high are shares
@@ -87,12 +89,12 @@ def summary_csv(state: RunState, grid: Grid, choice: GridChoice = AS_PLANNED) ->
     for block, present in zip(blocks, owned, strict=True):
         for one in block.rows:
             row, axes = one.row, zip(block.axes, one.axes, strict=True)
-            fields = [guarded(state.request.run_id), guarded(block.name), *_key_fields(row)]
-            fields.append(guarded("; ".join(f"{name}={value}" for name, value in axes)))
+            fields = [state.request.run_id, block.name, *_key_fields(row)]
+            fields.append("; ".join(f"{name}={value}" for name, value in axes))
             fields.append(str(sum(cell.counts for cell in row.cells)))
-            fields += [guarded(row.verdict), _warned(grid, set(row.indexes)), guarded("; ".join(row.notes))]
+            fields += [row.verdict, _warned(grid, set(row.indexes)), "; ".join(row.notes)]
             fields += _verdict_fields(block, one)
-            fields.append(guarded("; ".join(row_sentences(one.required))))
+            fields.append("; ".join(row_sentences(one.required)))
             for metric in columns:
                 known = row.figure(metric) if metric in present else None
                 fields += (
@@ -101,7 +103,7 @@ def summary_csv(state: RunState, grid: Grid, choice: GridChoice = AS_PLANNED) ->
                     else ["", "", "0", ""]
                 )
             lines.append(fields)
-    return written(head, lines)
+    return written(head, lines, for_spreadsheet=for_spreadsheet)
 
 
 _VERDICT_HEAD = (
@@ -120,7 +122,7 @@ _VERDICT_HEAD = (
 
 def _verdict_fields(block: Block, row: BlockRow) -> list[str]:
     found = row.compared
-    baseline = guarded(block.baseline)
+    baseline = block.baseline
     if found is None:
         return [baseline, block.metric.column, "", "", "", "", "", "baseline" if row.is_baseline else "", "", ""]
     more = "" if found.verdict is not Verdict.UNDECIDED else f">{MOST_MORE}" if found.more is None else str(found.more)
@@ -171,19 +173,13 @@ def _key_fields(row: GridRow) -> list[str]:
         " + ".join(workload.name for workload in shown),
         " + ".join(str(workload.threads) for workload in shown),
     )
-    return [guarded(text) for text in texts]
+    return list(texts)
 
 
 def _warned(grid: Grid, cells: set[int]) -> str:
     """Return the kinds of the warnings on any of these cells, or on the whole run."""
     kinds = (one.kind.value for one in grid.warnings if not one.cells or cells.intersection(one.cells))
     return "; ".join(dict.fromkeys(kinds))
-
-
-def guarded(text: str) -> str:
-    """Return text as data for a spreadsheet too: printable, and an apostrophe before what begins a formula."""
-    text = printable(text)
-    return f"'{text}" if text.lstrip().startswith(_FORMULA_STARTS) else text
 
 
 def number(value: float | None) -> str:
@@ -193,10 +189,26 @@ def number(value: float | None) -> str:
     return repr(int(value)) if float(value).is_integer() and abs(value) < 2**53 else repr(float(value))
 
 
-def written(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """Return a document of these lines."""
+def written(head: Sequence[str], lines: Iterable[Sequence[str]], *, for_spreadsheet: bool = False) -> str:
+    """Return a document of these lines, all printable.
+
+    For a spreadsheet an apostrophe stands before what it would take for a formula; programs would read it as text.
+    """
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(head)
-    writer.writerows(lines)
+    writer.writerows([_guarded(text) if for_spreadsheet else printable(text) for text in line] for line in lines)
     return buffer.getvalue()
+
+
+def _guarded(text: str) -> str:
+    text = printable(text)
+    return f"'{text}" if text.lstrip().startswith(_FORMULA_STARTS) and not _is_number(text) else text
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

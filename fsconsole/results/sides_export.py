@@ -9,7 +9,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.state import RunState
 from fsconsole.model.verdicts import Scale
 from fsconsole.model.wire import Wire
-from fsconsole.results.csv import guarded, number, written
+from fsconsole.results.csv import number, written
 from fsconsole.results.environment import Varied
 from fsconsole.results.json import ComparedTold, compared_told
 from fsconsole.results.sides import SideBlock, SideComparison, SideRow
@@ -87,7 +87,7 @@ class CompareAnswer(Document, frozen=True):
     blocks: tuple[SideBlockTold, ...]
 
 
-def sides_csv(of: SideComparison) -> str:
+def sides_csv(of: SideComparison, *, for_spreadsheet: bool = False) -> str:
     """Return the figures of metrics; change, its bounds and the verdict are those against the first side.
 
     Changes are shares of its figure (-0.15: 15 % less), or differences in the unit, as scale says.
@@ -97,17 +97,17 @@ def sides_csv(of: SideComparison) -> str:
     for block in of.blocks:
         for group in block.groups:
             for row in group.rows:
-                place = [guarded(text) for text in (block.name, group.name, row.side.letter, row.side.name)]
+                place = [block.name, group.name, row.side.letter, row.side.name]
                 for one in row.figures:
                     compared = row.compared if one.metric is not None and one.metric is block.metric else None
                     lines.append([
-                        *place, guarded(one.column), guarded(one.unit), number(one.value),
+                        *place, one.column, one.unit, number(one.value),
                         str(row.n) if one.metric is not None and one.metric is block.metric else "",
                         one.scale.value if one.change is not None else "", number(one.change),
                         *(number(bound) for bound in ((compared.low, compared.high) if compared else (None, None))),
                         compared.verdict.value if compared and compared.verdict else "",
                     ])  # fmt: skip
-    return written(head, lines)
+    return written(head, lines, for_spreadsheet=for_spreadsheet)
 
 
 def sides_json(of: SideComparison) -> str:
