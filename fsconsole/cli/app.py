@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
 from enum import EnumMeta
+from functools import partial
 from importlib import import_module
 from keyword import iskeyword
 from typing import Annotated, Any
@@ -56,8 +57,16 @@ class AsChosen:
 
 
 def take_as_typed(parameters: Iterable[Any]) -> None:
-    """Have typer take the words among these parameters as they come, and the flags that weren't given."""
+    """Have typer take the words among these parameters as they come, and the flags that weren't given.
+
+    Their metavars are shown as they are declared: RUN, [RUN], DEV..., without a type of Python behind them.
+    """
     for parameter in parameters:
+        if parameter.param_type_name == "argument":
+            word = parameter.metavar if parameter.required else f"[{parameter.metavar}]"
+            usage = f"{word}..." if parameter.nargs != 1 else word
+            parameter._usage_display_name = partial(str, usage)
+            parameter.display_type_rich = lambda ctx: None  # noqa: ARG005 (called by name)
         descriptor = getattr(parameter, "type_descriptor", None)
         # A parameter of a typer that keeps its types elsewhere is checked as ever. A flag without a default is typer's
         # own --help, whose callback does the rest.
@@ -148,6 +157,7 @@ COMMANDS = (
     ("compare", "fsconsole.cli.compare", "Compare runs with each other and with published tables."),
     ("doctor", "fsconsole.cli.doctor", "Check requirements and suggest fixes."),
     ("schema", "fsconsole.cli.schema", "Print the JSON Schema of what commands print with --json."),
+    ("completion", "fsconsole.cli.completion", "Print a completion script for bash, zsh or fish."),
 )
 """Name, module and one line of help (64 characters at most), in the order of help.
 
@@ -248,23 +258,33 @@ def show_help_for_nothing(ctx: typer.Context) -> None:
         raise typer.Exit(_USAGE)
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"fsconsole {__version__}")
-        raise typer.Exit
+def _print_version(*, verbose: bool) -> None:
+    typer.echo(f"fsconsole {__version__}")
+    if verbose:
+        from fsconsole.cli.doctor import versions
+
+        typer.echo("\n".join(versions()))
 
 
 def _options(
     ctx: typer.Context,
-    _version: Annotated[
-        bool,
-        typer.Option("--version", is_eager=True, callback=_print_version, help="Show version and exit."),
+    *,
+    version: Annotated[bool, typer.Option("--version", help="Show version and exit.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="With --version: kernel, Python and tools too.")
     ] = False,
     ascii_only: Annotated[bool, typer.Option("--ascii", help="Show the console in plain ASCII.")] = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
     slow_link: Annotated[bool, typer.Option("--slow-link", help="Low-bandwidth mode: ASCII, fewer redraws.")] = False,
 ) -> None:
     """Options of fsconsole itself; without a command it shows the console, where there is a terminal."""
+    if version:
+        _print_version(verbose=verbose)
+        return
+    if verbose:
+        from fsconsole.errors import Misused
+
+        raise Misused(what="--verbose goes with --version only.", nearest="", command="fsconsole")
     if ctx.invoked_subcommand is None and sys.stdin.isatty() and sys.stdout.isatty():
         from fsconsole.cli.console import show_console
 

@@ -12,7 +12,7 @@ from fsconsole.cli.app import AsJson
 def catalog(
     filesystem: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[FS]...", help="Filesystems to show in full; default: a summary of all."),
+        typer.Argument(metavar="FS", help="Filesystems to show in full; default: a summary of all."),
     ] = None,
     *,
     probe: Annotated[

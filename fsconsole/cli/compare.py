@@ -33,7 +33,7 @@ EPILOG = (
 def compare(
     sides: Annotated[
         list[str] | None,
-        typer.Argument(metavar="RUN...", help="Runs, or prefixes, or published tables; RUN,RUN,RUN is one side."),
+        typer.Argument(metavar="RUN", help="Runs, or prefixes, or published tables; RUN,RUN,RUN is one side."),
     ] = None,
     *,
     vary: Annotated[

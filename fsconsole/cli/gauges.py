@@ -15,7 +15,7 @@ def gauges(
         typer.Option("--device", "-d", metavar="DEV", callback=by_path, help="Device to watch; repeatable."),
     ] = None,
     *,
-    hz: Annotated[float, typer.Option("--hz", min=0.5, max=10.0, help="Samples per second.")] = 2.0,
+    hz: Annotated[float, typer.Option("--hz", metavar="HZ", min=0.5, max=10.0, help="Samples per second.")] = 2.0,
     count: Annotated[int | None, typer.Option("--count", min=1, metavar="N", help="Exit after N samples.")] = None,
     as_json: JsonLines = False,
 ) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def quick(
     row: Annotated[
         list[str],
-        typer.Argument(metavar="FS[:MOUNT,...][@MKFS-WORDS]...", help="Rows to compare: ext4, 'xfs@-m reflink=0'."),
+        typer.Argument(metavar="FS[:MOUNT,...][@MKFS-WORDS]", help="Rows to compare: ext4, 'xfs@-m reflink=0'."),
     ],
     *,
     device: Devices = None,

@@ -56,7 +56,7 @@ class Format(str, Enum):
     MD = "md"
 
 
-ToFormat = Annotated[Format, typer.Option("--format", help="Output format.")]
+ToFormat = Annotated[Format, typer.Option("--format", metavar="FORMAT", help="table, json, csv or md.")]
 InJson = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
 
 
@@ -162,18 +162,14 @@ def results(
     from fsconsole.cli.complaint import refuse_idle
     from fsconsole.client.runs import look
     from fsconsole.journal.store import open_run
-    from fsconsole.results.blocks import GridChoice
-    from fsconsole.results.grid import columns_named
     from fsconsole.results.requirements import has_requirements
 
     output = format_of(output, as_json=as_json, command="fsconsole results")
     _check_goes_with(output, beside=beside, summary=summary, explain=explain, spreadsheet=spreadsheet)
-    if output is Format.CSV and not summary:
-        order = {"--sort": sort, "--reverse": is_reversed, "--baseline": baseline, "--all-pairs": all_pairs}
-        refuse_idle(order | {"--with-redone": with_redone}, "--format csv but for --summary", "fsconsole results")
-    idle = {"--map": has_map, "--cells": cells, "--sort": sort, "--reverse": is_reversed, "--baseline": baseline}
-    idle |= {"--all-pairs": all_pairs, "--with-redone": with_redone, "--explain": explain, "--with": beside}
-    idle |= {"--format": output is not Format.TABLE}
+    order = {"--sort": sort, "--reverse": is_reversed, "--baseline": baseline, "--all-pairs": all_pairs}
+    order |= {"--with-redone": with_redone}
+    drawn = {"--map": has_map, "--cells": cells}
+    idle = drawn | order | {"--explain": explain, "--with": beside, "--format": output is not Format.TABLE}
     needs = {"--axis": axis, "--variant": variant}
     check_curves(curves=curves, needs=needs, idle=idle, command="fsconsole results")
     folder = open_run(runs_dir, run)
@@ -185,19 +181,25 @@ def results(
     if has_map or cells or svg:
         from fsconsole.cli.drawings import check_map, layout_map
 
-        idle = {name: given for name, given in idle.items() if name not in {"--map", "--cells"}} | {
-            "--columns": columns
-        }
-        check_map(has_map=has_map, idle=idle)
+        idle = {name: given for name, given in idle.items() if name not in drawn}
+        check_map(has_map=has_map, idle=idle | {"--columns": columns})
         sys.stdout.write(layout_map(folder, seen, cells=cells, svg=svg, width=terminal_width()))
         return
-    chosen = columns_named(columns) if columns else ()
-    choice = GridChoice(sort, is_reversed, baseline, all_pairs, with_redone, chosen)
+    if output is Format.CSV and not summary:
+        refuse_idle(order, "--format csv but for --summary", "fsconsole results")
+    choice = _chosen(columns, sort, baseline, is_reversed=is_reversed, all_pairs=all_pairs, with_redone=with_redone)
     page = {"summary": summary, "explain": explain, "spreadsheet": spreadsheet}
     sys.stdout.write(report(folder, output, choice=choice, **page, width=terminal_width(), beside=beside, seen=seen))
     sys.stdout.flush()
     if has_requirements(seen.state):
         raise typer.Exit(ending_code(seen.state))
+
+
+def _chosen(columns: str, sort: str, baseline: str, **flags: bool) -> GridChoice:
+    from fsconsole.results.blocks import GridChoice
+    from fsconsole.results.grid import columns_named
+
+    return GridChoice(sort, baseline=baseline, columns=columns_named(columns) if columns else (), **flags)
 
 
 def _check_goes_with(output: Format, *, beside: str, summary: bool, explain: bool, spreadsheet: bool) -> None:

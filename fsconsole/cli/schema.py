@@ -13,7 +13,7 @@ from fsconsole.text import printable
 
 def schema(
     command: Annotated[
-        list[str] | None, typer.Argument(metavar="[COMMAND]...", help="Such as runs delete; default: all commands.")
+        list[str] | None, typer.Argument(metavar="COMMAND", help="Such as runs delete; default: all commands.")
     ] = None,
 ) -> None:
     """Print the JSON Schema of the documents that a command prints with --json; docs/json.md explains them."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 from fsconsole.errors import ExitCode, FsconsoleError
 
 
@@ -109,6 +111,13 @@ class UnknownColumn(FsconsoleError, exit_code=ExitCode.USAGE):
     nearest: str
     sentence = "There is no column '{name}'."
     advice = "Some columns: {nearest}. `fsconsole results --help` lists all."
+
+    @property
+    def hint(self) -> str:
+        """Hint: names that are near are suggested, others are examples."""
+        if not get_close_matches(self.name, self.nearest.split(", ")):
+            return self._worded(self.advice)
+        return self._worded("Did you mean {nearest}? `fsconsole results --help` lists all.")
 
 
 class UnknownBaseline(FsconsoleError, exit_code=ExitCode.USAGE):

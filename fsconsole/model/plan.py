@@ -313,7 +313,9 @@ class Plan(Wire, frozen=True):
     cells: tuple[Cell, ...]
     estimate: Estimate
     baseline: str = ""
-    """Label of the first variant that is no raw row: its pilot sizes the loads. Empty in older journals."""
+    """Label of the variant that verdicts compare with, and whose pilot sizes the loads. Empty in older journals."""
+    against: str = ""
+    """An axis with the value that verdicts compare with, "read_ahead=128KiB"; empty: the baseline."""
     notes: tuple[str, ...] = ()
     """Sentences on what the plan left out or could not do, and why: dropped combinations, duplicates."""
     same: float = DEFAULT_SAME

@@ -19,6 +19,7 @@ from fsconsole.plan.directory_steps import directory_steps, own_path
 from fsconsole.plan.expand import FLASH_BYTES_PER_S, cell_uuid, estimate, workload_choices
 from fsconsole.plan.generators import with_data
 from fsconsole.plan.planfile import FIT_SHARE, PlanFile, written_bytes
+from fsconsole.plan.rows import baseline_of
 from fsconsole.plan.scaling import Choice, Ground, Loads, scaled_choices, scaling_of
 from fsconsole.plan.sizing import Room, bounded
 
@@ -55,8 +56,11 @@ def directory_plan(  # noqa: PLR0913 (each is a fact of its own)
     allowed = int(_SIZED_SHARE * min(row.place.allowed_bytes for row in rows))
     choices = {_capped(bounded(one.loads, room), allowed): one for one in scaled}
     listed = list(rows)
+    labels = [row.label for row in rows]
+    baseline, against = baseline_of(plan_file, labels)
     if plan_file.control:
-        listed.insert(1, replace(rows[0], label=f"{rows[0].label} (control)", is_control=True))
+        at = labels.index(baseline)
+        listed.insert(at + 1, replace(rows[at], label=f"{baseline} (control)", is_control=True))
     if len(listed) * len(choices) * plan_file.repeats > planfile.MAX_CELLS:
         most = f"at most {planfile.MAX_CELLS} cells"
         raise PlanBadValue(plan_file.path, "(all axes)", str(plan_file.repeats), "too many cells", most)
@@ -71,7 +75,8 @@ def directory_plan(  # noqa: PLR0913 (each is a fact of its own)
         targets=tuple(row.path for row in rows),
         cells=cells,
         estimate=estimate(cells, sizes, catalog, FLASH_BYTES_PER_S),
-        baseline=rows[0].label,
+        baseline=baseline,
+        against=against,
         notes=tuple(_notes(rows, scaled, is_root=is_root)),
         scaling=scaling_of(plan_file, scaled),
         same=plan_file.same,

@@ -223,6 +223,7 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
         placed = replace(cell, index=index, uuid=cell_uuid(run_id, index), unavailable="; ".join(reasons))
         steps = cell_steps(placed, site, filesystem, array_uuid(run_id, index))
         cells.append(replace(placed, steps=steps))
+    baseline, against = rows.baseline_of(plan_file)
     devices = (*targets, *(member for site in sites for member in site.members))
     sizes = {device.path: device.size_bytes for device in devices}
     speed = ROTATING_BYTES_PER_S if any(target.is_rotating for target in targets) else FLASH_BYTES_PER_S
@@ -235,7 +236,8 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
         targets=tuple(target.path for target in targets),
         cells=tuple(cells),
         estimate=estimate(cells, sizes, catalog, speed),
-        baseline=next((row.variant.label for row in rows.rows if not row.variant.is_raw), ""),
+        baseline=baseline,
+        against=against,
         notes=rows.notes + _notes(plan_file, targets, sites, choices) + _crash_notes(cells, catalog),
         same=plan_file.same,
         primary=plan_file.primary,

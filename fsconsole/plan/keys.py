@@ -151,6 +151,8 @@ RUN = (
     Key("primary", Kind("a column of `fsconsole results --help`", read_column, lambda metric: metric.column if metric else ""),
         "The column that verdicts are on. Default, and where a block lacks it: durable, read or ops/s by the kind of load; check, "
         "durable delete or mkfs for a filesystem's life.", None, offered=tuple(metric.column for metric in Metric)),
+    Key("baseline", a_text(MAX_NAME_CHARACTERS), "What verdicts compare with: a variant's label, or the value of an axis, such as "
+        '`"read_ahead=128KiB"`, with all else equal. Default: the first variant.', "", hint="ext4, or read_ahead=128KiB"),
     Key("same", Kind("per cent, above 0 and at most 100", read_share, percent_toml, number_of),
         "A difference that certainly lies within so many per cent of the baseline is called the same.", DEFAULT_SAME),
     Key("control", FLAG, "Runs the baseline twice, as two rows: any difference between them is noise of this machine.", default=False),

@@ -98,6 +98,8 @@ class PlanFile:
     """True if the run ends after the first look (model.statistics.LOOKS) at which all is decided."""
     same: float = DEFAULT_SAME
     primary: Metric | None = None
+    baseline: str = ""
+    """Label of a variant, or an axis with a value; empty: the first variant."""
     control: bool = False
     order: Order = Order.ROUNDS
     seed: int = DEFAULT_SEED

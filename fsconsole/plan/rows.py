@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from fsconsole.catalog.filesystem import NOTHING_KNOWN, Catalog, Filesystem, Known, Scope
+from fsconsole.catalog.tables import nearest_words
 from fsconsole.catalog.words import (
     Chosen,
     Where,
@@ -19,11 +20,13 @@ from fsconsole.catalog.words import (
     require_rules,
     to_argv,
 )
-from fsconsole.errors.targets import PlanBadValue
+from fsconsole.errors.targets import BadQuantity, PlanBadValue
 from fsconsole.model.plan import RAW, Variant
 from fsconsole.plan import planfile
 from fsconsole.plan.arrays import BLOCK_BYTES, Geometry
+from fsconsole.plan.lines import line_of
 from fsconsole.plan.planfile import PlanFile, VariantText
+from fsconsole.units import format_bytes_exact, parse_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +182,49 @@ class Rows:
     rows: tuple[Candidate, ...]
     notes: tuple[str, ...]
 
+    def baseline_of(self, plan: PlanFile) -> tuple[str, str]:
+        """Return label and axis value of the baseline among its rows. Raises PlanBadValue."""
+        variants = (row.variant for row in self.rows)
+        return baseline_of(plan, [one.label for one in variants if not one.is_raw and not one.is_control])
+
+
+def baseline_of(plan: PlanFile, labels: Sequence[str]) -> tuple[str, str]:
+    """Return the label of a plan's baseline, and the axis value that verdicts compare with in its place; empty: none.
+
+    Raises PlanBadValue where the plan names neither one of these labels nor a value of one of its axes.
+    """
+    first, wanted = next(iter(labels), ""), plan.baseline.strip()
+    if not wanted or wanted in labels:
+        return wanted or first, ""
+    axes = _axes(plan)
+    name, _, value = (part.strip() for part in wanted.partition("="))
+    if any(_sized(value) == _sized(known) for known in axes.get(name.replace("-", "_"), ())):
+        return first, wanted
+    known = [*labels, *(f"{axis}={of}" for axis, values in axes.items() for of in values)]
+    path = f"{plan.path}:{line_of(plan.source, 'baseline')}" if plan.source else plan.path
+    why = "no variant has this label, and no axis this value"
+    raise PlanBadValue(path, "baseline", f'"{plan.baseline}"', why, f"one of {nearest_words(wanted, known)}")
+
+
+def _axes(plan: PlanFile) -> dict[str, tuple[str, ...]]:
+    """Return the axes of a plan with their values as text, by the names that results have for them."""
+    axes: dict[str, dict[str, None]] = {name: dict.fromkeys(values) for name, values in plan.settings}
+    for load in plan.workloads:
+        axes.setdefault("threads", {}).update(dict.fromkeys(map(str, load.thread_counts)))
+        axes.setdefault("block_size", {}).update(dict.fromkeys(map(format_bytes_exact, load.block_sizes)))
+    for array in plan.arrays:
+        axes.setdefault("level", {}).update(dict.fromkeys(array.levels))
+        axes.setdefault("chunk", {}).update(dict.fromkeys(map(format_bytes_exact, array.chunks_bytes)))
+        axes.setdefault("members", {}).update(dict.fromkeys(map(str, array.members)))
+    return {name: tuple(values) for name, values in axes.items() if len(values) > 1}
+
+
+def _sized(value: str) -> int | str:
+    try:
+        return parse_bytes(value)
+    except BadQuantity:
+        return value
+
 
 def rows_of(plan: PlanFile, candidates: Sequence[Candidate]) -> Rows:
     """Return the rows among a plan's candidates, with a label each, which none shares. Raises PlanBadValue."""
@@ -186,13 +232,15 @@ def rows_of(plan: PlanFile, candidates: Sequence[Candidate]) -> Rows:
     unlabelled = [candidate for candidate in named if candidate.is_row]
     rows = [Candidate(Variant(label=RAW, filesystem=RAW), Chosen((), (), (), ()))] if plan.raw else []
     seen: set[str] = set()
-    for row, label in zip(unlabelled, labels_of(unlabelled), strict=True):
+    labels = labels_of(unlabelled)
+    baseline, _ = baseline_of(plan, labels)
+    for row, label in zip(unlabelled, labels, strict=True):
         if label in seen:
             wanted = "a label of its own for every variant"
             raise PlanBadValue(plan.path, "variant.label", f'"{label}"', "two variants have it", wanted)
         seen.add(label)
         rows.append(replace(row, variant=replace(row.variant, label=label)))
-        if plan.control and len(seen) == 1:
+        if plan.control and label == baseline:
             control = replace(rows[-1].variant, label=f"{label} (control)", is_control=True)
             seen.add(control.label)
             rows.append(replace(rows[-1], variant=control))

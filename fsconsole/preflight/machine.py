@@ -268,6 +268,13 @@ def examine(executor: Executor, catalog: Catalog, runs_dir: str) -> MachineFacts
         )
 
 
+def installed_tools(executor: Executor, catalog: Catalog) -> tuple[Tool, ...]:
+    """Return the programs that are installed here with their versions: one mkfs each, then generators and the rest."""
+    makers = [filesystem.tools[0] for filesystem in catalog.filesystems]
+    names = dict.fromkeys((*makers, MDADM, *GENERATOR_PROGRAMS, *ENGINE_PROGRAMS))
+    return tuple(tool for tool in (look_for_tool(executor, name) for name in names) if tool.path)
+
+
 def parse_version(text: str) -> str:
     """Return the first dotted number that a tool prints about itself; empty where there is none."""
     found = _VERSION.search(text)

@@ -173,7 +173,7 @@ class AdvisedRow(Wire, frozen=True):
     behind: str
     reason: str
     unsafe: tuple[str, ...]
-    safety_unknown: bool
+    safety_unknown: str
     against: tuple[str, ...]
 
 
@@ -221,7 +221,7 @@ def advice_json(state: RunState, grid: Grid, of: Advice) -> str:
             behind=one.behind,
             reason=reason_of(one),
             unsafe=tuple(one.safety.unsafe),
-            safety_unknown=bool(one.safety.unknown),
+            safety_unknown=one.safety.unknown,
             against=tuple(against_of(one, grid)),
         )
 

@@ -221,9 +221,11 @@ def _against(plan: Plan, blocks: Sequence[Block], choice: GridChoice) -> _Agains
     # By label the filesystem, whose name a row without a label has.
     labels = {label: row.key.variant.filesystem for row in rows for label in _labels(row, plan)}
     planned = plan.baseline if plan.baseline in labels else next(iter(labels), "")
-    wanted = choice.baseline.strip()
+    asked = choice.baseline.strip()
+    as_planned = _Against(planned or labels.get(planned, ""), planned, is_only=len(labels) == 1)
+    wanted = asked or plan.against
     if wanted in ("", planned):
-        return _Against(planned or labels.get(planned, ""), planned, is_only=len(labels) == 1)
+        return as_planned
     if wanted in labels:
         return _Against(wanted, wanted, is_planned=False)
     name, _, value = wanted.partition("=")
@@ -233,8 +235,11 @@ def _against(plan: Plan, blocks: Sequence[Block], choice: GridChoice) -> _Agains
             for row in () if block.kind is BlockKind.RAW else block.rows:
                 if plain(axis) == plain(name) and numbered(row.axes[place]) == numbered(value.strip()):
                     words = f"{axis}={row.axes[place]}"
-                    return _Against(words, axis=axis, value=row.axes[place], is_planned=False)
+                    return _Against(words, axis=axis, value=row.axes[place], is_planned=wanted == plan.against)
                 known[axis, row.axes[place]] = None
+    if not asked:
+        # Its rows have not run yet.
+        return as_planned
     values = (f"{axis}={of}" for axis, of in sorted(known, key=lambda one: (one[0], numbered(one[1]))))
     raise UnknownBaseline(name=wanted, known=", ".join([*labels, *values][:_BASELINES_TOLD]))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
 
 from fsconsole.model.metrics import Metric
@@ -19,6 +20,10 @@ from fsconsole.text import printable
 
 _FORMULA_STARTS = ("=", "+", "-", "@")
 """A spreadsheet takes a text that begins so for a formula (owasp.org, "CSV Injection")."""
+
+
+_NUMBER = re.compile(r"-?[0-9.]+(?:e[+-]?[0-9]+)?")
+"""As number() writes it."""
 
 
 def cells_csv(
@@ -203,12 +208,4 @@ def written(head: Sequence[str], lines: Iterable[Sequence[str]], *, for_spreadsh
 
 def _guarded(text: str) -> str:
     text = printable(text)
-    return f"'{text}" if text.lstrip().startswith(_FORMULA_STARTS) and not _is_number(text) else text
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return f"'{text}" if text.lstrip().startswith(_FORMULA_STARTS) and not _NUMBER.fullmatch(text) else text

@@ -63,7 +63,10 @@ class Terminal(io.StringIO):
         return True
 
 
+FSCONSOLE = Path(sys.executable).with_name("fsconsole")
+
+
 def run_command(*words: str) -> subprocess.CompletedProcess[str]:
-    argv = [Path(sys.executable).with_name("fsconsole"), *words]
+    argv = [FSCONSOLE, *words]
     environment = {**os.environ, "COLUMNS": "80"}
     return subprocess.run(argv, check=False, capture_output=True, text=True, env=environment)

@@ -91,7 +91,7 @@ def test_a_damaged_folder_is_listed_and_hides_no_other(tmp_path: Path) -> None:
     assert "    damaged: The journal" in done.stdout
     assert "    finished\n" in done.stdout
     listed = json.loads(run_command("runs", "--json", "--runs", str(tmp_path)).stdout)
-    assert [(run["run_id"], run["status"]) for run in listed] == [
+    assert [(run["run_id"], run["status"]) for run in listed["runs"]] == [
         ("whole", "finished"), ("empty", "damaged"), ("broken", "damaged"),
     ]  # fmt: skip
 
@@ -107,6 +107,6 @@ def test_the_list_of_runs_is_this_one(tmp_path: Path) -> None:
     )
     assert runs_text([], str(tmp_path)) == f"There are no runs in {tmp_path}."
     told = run_command("runs", "--json", "--runs", str(tmp_path)).stdout
-    assert json.loads(told)[0]["title"] == "evil \x1b[31m\ntitle"
+    assert json.loads(told)["runs"][0]["title"] == "evil \x1b[31m\ntitle"
     assert told.isascii()
-    assert json.loads(run_command("runs", "--json", "--runs", str(tmp_path / "none")).stdout) == []
+    assert json.loads(run_command("runs", "--json", "--runs", str(tmp_path / "none")).stdout)["runs"] == []

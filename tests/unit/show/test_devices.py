@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 import pytest
 
 from fsconsole.devices.identity import listed_identity
-from fsconsole.devices.state import Claim, DeviceState, ListedDevice
+from fsconsole.devices.state import Claim, DevicesAnswer, DeviceState, ListedDevice
 from fsconsole.errors import ChildFailed
 from fsconsole.model.device import Device, Identity, MdArray
 from fsconsole.model.wire import encode
@@ -60,7 +60,7 @@ def test_what_the_command_printed_is_read_back_whole_with_its_notes() -> None:
     assert BOX.syncs
     assert BOX.has_scratch
     assert parse_listing(NO_DEVICES, "note: only 32 were proved\nother\n").notes == ("only 32 were proved",)
-    assert {"state", "hazards", "is_scratch"} <= set(json.loads(listed(FREE))[0])
+    assert {"state", "hazards", "is_scratch"} <= set(json.loads(listed(FREE))["devices"][0])
 
 
 def test_an_answer_that_fits_not_is_an_error_with_a_hint() -> None:
@@ -197,7 +197,9 @@ def test_the_line_below_tells_counts_and_age() -> None:
 
 def pane(path: str, *devices: Device) -> dict[str, str]:
     state = DeviceState(Claim.FREE, "free")
-    listing = parse_listing(encode(tuple(ListedDevice.of(one, state, (), ("why",)) for one in devices)))
+    listing = parse_listing(
+        encode(DevicesAnswer(tuple(ListedDevice.of(one, state, (), ("why",)) for one in devices), ()))
+    )
     (entry,) = [entry for entry in listing.entries if entry.device.path == path]
     lines = details(entry, listing, 200, is_root=True, read_tests={})
     return {label.strip(): text for label, text, _ in lines}

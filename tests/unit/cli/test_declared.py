@@ -1,0 +1,110 @@
+"""Help, man page and completion are made of one declaration of every command and option, and all of it is in each."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from fsconsole.cli.answers import ANSWERS
+from fsconsole.cli.app import COMMANDS
+from fsconsole.cli.completion import Shell, script
+from fsconsole.cli.declared import DeclaredCommand, declared_commands
+from fsconsole.cli.manual import manual
+from tests.unit.cli.recorded import FSCONSOLE, run_command
+from tests.unit.house.source import CHECKOUT
+
+ALL = declared_commands()
+WITHOUT_JSON = {"schema", "completion", "scratch"}
+
+
+def name_of(command: DeclaredCommand) -> str:
+    return " ".join(("fsconsole", *command.words))
+
+
+@pytest.mark.parametrize("command", ALL, ids=name_of)
+def test_help_shows_each_command_option_and_argument_as_it_is_declared(command: DeclaredCommand) -> None:
+    text = " ".join(run_command(*command.words, "--help").stdout.split())
+    for one in command.options:
+        named = ", ".join(sorted(one.names, key=len))
+        assert f"{named} {one.metavar}".strip() in text, one
+        assert " ".join(one.help.split())[:40] in text, one
+    for one in command.arguments:
+        assert one.usage in text
+    assert all(f" {name} " in text for name in command.commands)
+    # Neither types of Python nor brackets of the parser's own.
+    assert re.findall(r"<[a-z]|\\{[A-Z]|\\]\\.\\.\\.\\]", text) == []
+
+
+def test_every_command_of_the_list_is_declared_and_prints_json_but_for_those_that_print_scripts() -> None:
+    names = {command.words[0] for command in ALL[1:]}
+    assert names == {name for name, _, _ in COMMANDS}
+    told = {" ".join(c.words) for c in ALL[1:] if any("--json" in one.names for one in c.options)}
+    assert told == set(ANSWERS) == {" ".join(c.words) for c in ALL[1:]} - WITHOUT_JSON
+
+
+def test_the_man_page_is_current_and_has_every_command_and_option() -> None:
+    page = manual()
+    kept = (CHECKOUT / "docs" / "fsconsole.1").read_text()
+    assert kept == page, "python -m fsconsole.cli.manual > docs/fsconsole.1"
+    plain = page.replace("\\-", "-")
+    for command in ALL[1:]:
+        section = plain.partition(f'.SS "{" ".join(command.words)}"\n')[2].partition("\n.SS")[0]
+        for one in command.options:
+            assert all(f"\\fB{name}\\fR" in section for name in one.names), (command.words, one)
+
+
+def test_completion_has_every_command_and_option_in_each_shell() -> None:
+    for shell in Shell:
+        text = script(shell)
+        for command in ALL:
+            assert all(re.search(rf"(?<![a-z]){word}(?![a-z])", text) for word in command.words)
+            for one in command.options:
+                for name in one.names:
+                    long, short = f"-l {name[2:]} ", f"-s {name[1:]} "
+                    shown = name if shell is not Shell.FISH else long if name.startswith("--") else short
+                    assert shown.strip() in text, (shell, command.words, name)
+        program = shutil.which(shell.value)
+        if program:
+            flag = "--no-execute" if shell is Shell.FISH else "-n"
+            subprocess.run([program, flag], input=text, text=True, check=True)
+
+
+def completed(*words: str, runs: str = "/nonexistent") -> set[str]:
+    """Return what bash offers for the last of these words."""
+    line = " ".join(f"'{word}'" for word in ("fsconsole", *words))
+    asked = f"COMP_WORDS=({line}); COMP_CWORD={len(words)}; _fsconsole; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    environment = {**os.environ, "FSCONSOLE_RUNS": runs}
+    told = subprocess.run(
+        ["bash", "-c", script(Shell.BASH) + asked], check=True, capture_output=True, text=True, env=environment
+    )
+    return set(told.stdout.split())
+
+
+def test_bash_completes_commands_options_values_and_runs(tmp_path: Path) -> None:
+    (tmp_path / "20261121-081000-k7qf").mkdir()
+    assert {"plan"} == completed("pl")
+    assert {"delete"} == completed("runs", "del")
+    assert {"--format"} == completed("results", "--fo")
+    assert {"--yes"} == completed("runs", "delete", "--y")
+    assert {"bash", "zsh", "fish"} <= completed("completion", "")
+    assert "20261121-081000-k7qf" in completed("show", "2026", runs=str(tmp_path))
+
+
+def test_the_version_names_kernel_and_tools_where_asked_for() -> None:
+    lines = run_command("--version", "-v").stdout.splitlines()
+    assert lines[0].startswith("fsconsole ")
+    assert f"kernel {os.uname().release}" in lines
+    assert any(re.fullmatch(r"mkfs\.ext4 1\.\d+.*", line) for line in lines)
+    assert "goes with --version only" in run_command("-v").stderr
+
+
+def test_help_fits_60_columns() -> None:
+    for words in ((), ("results",), ("quick",)):
+        argv = [str(FSCONSOLE), *words, "--help"]
+        done = subprocess.run(argv, check=True, capture_output=True, text=True, env={**os.environ, "COLUMNS": "60"})
+        assert [line for line in done.stdout.splitlines() if len(line) > 60] == []
