@@ -12,7 +12,7 @@ from fsconsole.devices.scratch import ScratchAnswer, ScratchListAnswer
 from fsconsole.devices.state import DevicesAnswer
 from fsconsole.engine.cleanup import Cleaned
 from fsconsole.journal.events import NAMES
-from fsconsole.model.answers import FilesystemsAnswer, LevelsAnswer, PlanAnswer, ReadTestAnswer
+from fsconsole.model.answers import FilesystemsAnswer, KitVerified, KitWritten, LevelsAnswer, PlanAnswer, ReadTestAnswer
 from fsconsole.model.contract import SCHEMA, Document, contract_of, document_text, tagged
 from fsconsole.model.run import StartedRun
 from fsconsole.model.sample import Sample
@@ -137,6 +137,8 @@ ANSWERS: Mapping[str, tuple[object, ...]] = {
     "show": (contract_of(ShowAnswer),),
     "results": (contract_of(ResultsAnswer),),
     "advise": (contract_of(AdviceAnswer),),
+    "apply-kit": (contract_of(KitWritten),),
+    "verify-kit": (contract_of(KitVerified),),
     "export": (contract_of(RunAnswer),),
     "import": (contract_of(RunAnswer),),
     "compare": (contract_of(CompareAnswer), contract_of(PublishedAnswer)),

@@ -38,7 +38,7 @@ def apply_kit(
     ] = None,
     *,
     for_: Annotated[
-        list[str] | None, typer.Option("--for", metavar="DEVICE", help="Device that the kit is for; repeatable.")
+        list[str] | None, typer.Option("--for", metavar="DEV", help="Device that the kit is for; repeatable.")
     ] = None,
     at: Annotated[str, typer.Option(metavar="PATH", help="Mount point.")] = "/srv/data",
     mount_unit: Annotated[
@@ -57,7 +57,7 @@ def apply_kit(
     from fsconsole.cli.complaint import need_root
     from fsconsole.client.runs import look
     from fsconsole.journal.store import open_run
-    from fsconsole.model.wire import encode
+    from fsconsole.model.contract import document_text
     from fsconsole.results.choice import choose_row
 
     *more, directory = rest or [""]
@@ -71,7 +71,7 @@ def apply_kit(
     kit, unsafe = _kit(state, choice, devices, (at, runs_dir), is_unit=mount_unit, is_forced=force)
     files = _write(kit, directory)
     if as_json:
-        typer.echo(encode(_written(kit, directory, files, unsafe), indent=1))
+        typer.echo(document_text(_written(kit, directory, files, unsafe), indent=2))
         return
     from fsconsole.kit.readme import readme_text
 
@@ -147,10 +147,9 @@ def _write(kit: Kit, directory: str) -> tuple[str, ...]:
 
 
 def _written(kit: Kit, directory: str, files: tuple[str, ...], unsafe: tuple[str, ...]) -> object:
-    from fsconsole.model.answers import KIT_ANSWER_SCHEMA, KitWritten
+    from fsconsole.model.answers import KitWritten
 
     return KitWritten(
-        schema=KIT_ANSWER_SCHEMA,
         directory=directory,
         files=files,
         run=kit.run,
@@ -178,8 +177,8 @@ def verify_kit(
     from fsconsole.cli.complaint import need_root
     from fsconsole.errors.runs import KitDiffers
     from fsconsole.kit.check import DIFFERS, NOT_KNOWN, check_kit, free_names
-    from fsconsole.model.answers import KIT_ANSWER_SCHEMA, KitVerified
-    from fsconsole.model.wire import encode
+    from fsconsole.model.answers import KitVerified
+    from fsconsole.model.contract import document_text
     from fsconsole.preflight.box import read_box
     from fsconsole.system.run import RealExecutor
 
@@ -190,8 +189,8 @@ def verify_kit(
     count = sum(check.verdict == DIFFERS for check in checks)
     unknown = sum(check.verdict == NOT_KNOWN for check in checks)
     if as_json:
-        answer = KitVerified(KIT_ANSWER_SCHEMA, directory, kit.run, kit.row, count, unknown, checks)
-        typer.echo(encode(answer, indent=1))
+        answer = KitVerified(directory, kit.run, kit.row, count, unknown, checks)
+        typer.echo(document_text(answer, indent=2))
     else:
         _tell(checks)
     if count:

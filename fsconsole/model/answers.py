@@ -367,10 +367,9 @@ class ReadTestAnswer(Document, frozen=True):
     scheduler: str
 
 
-class KitWritten(Wire, frozen=True):
+class KitWritten(Document, frozen=True):
     """The answer of `fsconsole apply-kit`: what was written, for which devices, and what is not as it was measured."""
 
-    schema: int
     directory: str
     files: tuple[str, ...]
     run: str
@@ -396,17 +395,12 @@ class KitCheckAnswer(Wire, frozen=True):
     """"same", "differs", or "not known" where it can't be read."""
 
 
-class KitVerified(Wire, frozen=True):
+class KitVerified(Document, frozen=True):
     """The answer of `fsconsole verify-kit`."""
 
-    schema: int
     directory: str
     run: str
     row: str
     differences: int
     not_known: int
     checks: tuple[KitCheckAnswer, ...]
-
-
-KIT_ANSWER_SCHEMA = 1
-"""Grows when a key of an answer about kits changes its meaning or goes."""
