@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
@@ -60,7 +60,7 @@ ToFormat = Annotated[Format, typer.Option("--format", metavar="FORMAT", help="ta
 InJson = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
 
 
-def format_of(output: Format, *, as_json: bool, command: str) -> Format:
+def format_of(output: Format, *, as_json: bool, command: str = "fsconsole results") -> Format:
     """Return the format that is meant. Raises Misused for --json beside another one."""
     if as_json and output not in (Format.TABLE, Format.JSON):
         what = f"--json and --format {output.value} exclude each other."
@@ -164,35 +164,40 @@ def results(
     from fsconsole.journal.store import open_run
     from fsconsole.results.requirements import has_requirements
 
-    output = format_of(output, as_json=as_json, command="fsconsole results")
-    _check_goes_with(output, beside=beside, summary=summary, explain=explain, spreadsheet=spreadsheet)
-    order = {"--sort": sort, "--reverse": is_reversed, "--baseline": baseline, "--all-pairs": all_pairs}
-    order |= {"--with-redone": with_redone}
+    output = format_of(output, as_json=as_json)
+    page = {"summary": summary, "explain": explain, "spreadsheet": spreadsheet}
+    _check_goes_with(output, beside=beside, **page)
+    order = {"--sort": sort, "--reverse": is_reversed, "--baseline": baseline, "--all-pairs": all_pairs,
+             "--with-redone": with_redone}  # fmt: skip
     drawn = {"--map": has_map, "--cells": cells}
     idle = drawn | order | {"--explain": explain, "--with": beside, "--format": output is not Format.TABLE}
-    needs = {"--axis": axis, "--variant": variant}
-    check_curves(curves=curves, needs=needs, idle=idle, command="fsconsole results")
+    check_curves(curves=curves, needs={"--axis": axis, "--variant": variant}, idle=idle, command="fsconsole results")
     folder = open_run(runs_dir, run)
     seen = look(folder)
+    width = terminal_width()
     if curves:
-        runs = ((folder.name, seen.state),)
-        draw_curves(runs, columns=columns, axis=axis, variant=variant, svg=svg, width=terminal_width())
+        draw_curves([(folder.name, seen.state)], columns=columns, axis=axis, variant=variant, svg=svg, width=width)
         return
     if has_map or cells or svg:
-        from fsconsole.cli.drawings import check_map, layout_map
-
-        idle = {name: given for name, given in idle.items() if name not in drawn}
-        check_map(has_map=has_map, idle=idle | {"--columns": columns})
-        sys.stdout.write(layout_map(folder, seen, cells=cells, svg=svg, width=terminal_width()))
+        idle = {name: idle[name] for name in idle if name not in drawn} | {"--columns": columns}
+        _print_map(folder, seen, cells, svg, has_map=has_map, idle=idle)
         return
     if output is Format.CSV and not summary:
         refuse_idle(order, "--format csv but for --summary", "fsconsole results")
     choice = _chosen(columns, sort, baseline, is_reversed=is_reversed, all_pairs=all_pairs, with_redone=with_redone)
-    page = {"summary": summary, "explain": explain, "spreadsheet": spreadsheet}
-    sys.stdout.write(report(folder, output, choice=choice, **page, width=terminal_width(), beside=beside, seen=seen))
+    sys.stdout.write(report(folder, output, choice=choice, **page, width=width, beside=beside, seen=seen))
     sys.stdout.flush()
     if has_requirements(seen.state):
         raise typer.Exit(ending_code(seen.state))
+
+
+def _print_map(
+    folder: RunFolder, seen: Look, cells: str, svg: str, *, has_map: bool, idle: Mapping[str, object]
+) -> None:
+    from fsconsole.cli.drawings import check_map, layout_map
+
+    check_map(has_map=has_map, idle=idle)
+    sys.stdout.write(layout_map(folder, seen, cells=cells, svg=svg, width=terminal_width()))
 
 
 def _chosen(columns: str, sort: str, baseline: str, **flags: bool) -> GridChoice:

@@ -442,12 +442,16 @@ def export_words(run: str, runs_dir: str, export: Export, choice: Choice) -> tup
     """Return the words of the command that prints an export of the same view."""
     of_blocks, words = choice.of_blocks, ["results", run, "--runs", runs_dir, "--format", export.format]
     words += ["--summary"] if export.is_summary else []
+    columns = ["--columns", ",".join(metric.value for metric in of_blocks.columns)] if of_blocks.columns else []
+    if export.format == "csv" and not export.is_summary:
+        # Of cells in the plan's order nothing else can be chosen.
+        return (*words, *columns)
     words += ["--sort", of_blocks.sort_by] if of_blocks.sort_by else []
     words += ["--reverse"] if of_blocks.is_reversed else []
     words += ["--baseline", of_blocks.baseline] if of_blocks.baseline else []
     words += ["--all-pairs"] if of_blocks.all_pairs else []
     words += ["--with-redone"] if of_blocks.with_redone else []
-    words += ["--columns", ",".join(metric.value for metric in of_blocks.columns)] if of_blocks.columns else []
+    words += columns
     if export.format != "csv" and choice.publication is not None:
         words += ["--with", choice.publication.name]
     return tuple(words)

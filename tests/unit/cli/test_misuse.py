@@ -21,7 +21,7 @@ from tests.unit.cli.recorded import Terminal, run_command
         (("scratch", "lst"), "There is no command 'lst'", "Did you mean list\\? `fsconsole scratch --help`"),
         (("",), "There is no command ''", "`fsconsole --help`"),
         (("\x1b[31m\n",), r"There is no command '\\x1b\[31m\\n'", "`fsconsole --help`"),
-        (("--vers",), "No such option: --vers", "Did you mean --runs, --version\\? See `fsconsole --help`"),
+        (("--vers",), "No such option: --vers", "Did you mean --runs, --verbose, --version\\? See `fsconsole --help`"),
         (("xyzzy",), "There is no command 'xyzzy'", "`fsconsole --help` lists all"),
         (("run",), "Missing argument 'FILE'", "See `fsconsole run --help`"),
         (("run", "x"), "Missing option '--device'.*", "See `fsconsole run --help`"),
