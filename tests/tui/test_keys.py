@@ -13,6 +13,7 @@ from fsconsole.client.children import Done
 from fsconsole.model.events import Verb
 from fsconsole.tui import keys, screens, widgets
 from fsconsole.tui.app import ConsoleApp
+from tests.tui.device_lists import NO_DEVICES
 from tests.tui.harness import Scripted, classes_in, console, drive, picture
 from tests.tui.keys_page import PAGE, page
 from tests.tui.living import living_run
@@ -71,7 +72,7 @@ async def test_no_plain_letter_asks_more_of_a_living_run_than_to_pause_or_to_sto
 @pytest.mark.parametrize("mode", ["5", "4"])
 async def test_no_plain_letter_changes_a_kept_run(tmp_path: Path, mode: str) -> None:
     recorded("stopped", tmp_path)
-    children = Scripted({"devices": Done((), 0, "[]", "")})
+    children = Scripted({"devices": Done((), 0, NO_DEVICES, "")})
     async with drive(console(children, runs_dir=tmp_path), mode) as pilot:
         for letter in LETTERS:
             await pilot.press(letter, "escape")
