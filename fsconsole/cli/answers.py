@@ -125,7 +125,7 @@ ANSWERS: Mapping[str, tuple[object, ...]] = {
     "scratch remove": (contract_of(ScratchAnswer),),
     "plan": (contract_of(PlanAnswer), contract_of(PlansAnswer)),
     "run": _STARTED,
-    "quick": _FOLLOWED,
+    "quick": (contract_of(PlanAnswer), *_FOLLOWED),
     "resume": (*_STARTED, contract_of(PlanAnswer)),
     "demo": _STARTED,
     "attach": _FOLLOWED,

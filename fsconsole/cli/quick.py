@@ -123,12 +123,14 @@ def _save(path: str, found: Fitted) -> None:
 def _show(prepared: Prepared, found: Fitted, again: str, saved: str, runs: str, *, as_json: bool) -> None:
     from fsconsole.cli.plan_show import plan_answer, target_answer
     from fsconsole.cli.results import terminal_width
-    from fsconsole.model.wire import encode
+    from fsconsole.model.contract import document_text
     from fsconsole.show.plan_text import short_plan_lines
 
     power = _power(prepared, found, runs)
     if as_json:
-        lines = [encode(plan_answer(prepared.plan, prepared.reports, prepared.consent, prepared.seen, power=power))]
+        lines = [
+            document_text(plan_answer(prepared.plan, prepared.reports, prepared.consent, prepared.seen, power=power))
+        ]
     else:
         agreeing = f"{again} --consent {prepared.consent}" if prepared.consent and not _is_asked() else ""
         whole = f"`fsconsole plan {saved or 'FILE'}` shows every step{'' if saved else ', after --save FILE'}."

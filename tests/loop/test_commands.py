@@ -151,7 +151,7 @@ def test_the_code_stays_the_same_while_the_device_does_and_changes_with_it(
     assert first["bytes_to_write"] > 0
     assert len(first["cells"]) == 25
     cell = first["cells"][0]
-    assert {"index", "target", "variant", "repeat", "array", "raw", "workloads", "steps"} <= set(cell)
+    assert {"cell", "target", "variant", "repeat", "array", "raw", "workloads", "steps"} <= set(cell)
     (mkfs,) = (step["commands"][0] for step in cell["steps"] if step["kind"] == "mkfs")
     assert cell["uuid"] in " ".join(mkfs)
     assert first["consent"] == second["consent"] != ""
