@@ -216,7 +216,8 @@ def _read(directory: str) -> Kit:
     """Return the kit of a directory. Raises KitUnreadable."""
     from fsconsole.catalog.loader import load_catalog
     from fsconsole.errors.runs import KitUnreadable
-    from fsconsole.kit.values import SCHEMA, Kit
+    from fsconsole.kit.check import objection
+    from fsconsole.kit.values import Kit
     from fsconsole.model.wire import Mismatch, decode
 
     path = os.path.join(directory, _KIT)
@@ -227,6 +228,7 @@ def _read(directory: str) -> Kit:
         raise KitUnreadable(path=path, why=error.strerror or str(error)) from error
     except Mismatch as error:
         raise KitUnreadable(path=path, why=str(error)) from error
-    if kit.schema != SCHEMA or kit.filesystem not in load_catalog().names or not kit.devices:
-        raise KitUnreadable(path=path, why="it is of another version, or was changed")
+    why = objection(kit)
+    if why or kit.filesystem not in load_catalog().names:
+        raise KitUnreadable(path=path, why=why or f"today's catalog has no {kit.filesystem}")
     return kit

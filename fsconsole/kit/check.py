@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from fsconsole.catalog.filesystem import Filesystem
-from fsconsole.kit.build import following
+from fsconsole.errors import Misused
+from fsconsole.kit.build import Wanted, following, kit_name, require_plain
 from fsconsole.kit.files import MDADM_CONFIGS, fstab_entry, managed_files, mdadm_line
-from fsconsole.kit.values import Kit
+from fsconsole.kit.values import SCHEMA, Kit
 from fsconsole.model.answers import KitCheckAnswer
 
 SAME, DIFFERS, NOT_KNOWN = "same", "differs", "not known"
@@ -49,6 +51,28 @@ class Box:
     """Values by device and file."""
     files: Mapping[str, str | None] = field(default_factory=dict)
     """Texts by path."""
+
+
+_SETTING = re.compile(r"(?:queue|md)/[a-z_]+|vm\.[a-z_]+")
+_ARRAY_UUID = re.compile(r"[0-9a-f]{8}(?::[0-9a-f]{8}){3}")
+
+
+def objection(kit: Kit) -> str:
+    """Return why a kit that was read is none that was written, as a clause: what it names would be read by root."""
+    if kit.schema != SCHEMA:
+        return f"it is of schema {kit.schema}, and this program reads {SCHEMA}"
+    if not kit.devices or (kit.array is not None and kit.array.path != f"/dev/md/{kit.name}"):
+        return "it has no devices, or another array"
+    try:
+        require_plain(Wanted(kit.devices, kit.mount_point, kit.uuid, ""))
+    except Misused as error:
+        return str(error).rstrip(".")
+    known = {kit.device, "", *(device.disk for device in kit.devices)}
+    odd = [one.file for one in kit.settings if not _SETTING.fullmatch(one.file) or one.device not in known]
+    is_uuid = kit.array is None or _ARRAY_UUID.fullmatch(kit.array.uuid)
+    if odd or kit.name != kit_name(kit.mount_point) or not is_uuid:
+        return f"it names what no kit does ({', '.join(odd) or kit.name})"
+    return ""
 
 
 def free_names(kit: Kit, filesystem: Filesystem) -> frozenset[str]:

@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.kit.check import Box, BoxArray, check_kit, free_names
+from fsconsole.kit.check import Box, BoxArray, check_kit, free_names, objection
 from fsconsole.kit.files import managed_files
 from fsconsole.kit.values import Kit
 from tests.unit.kit.kits import RAID5, disks, kit_of
 
 KIT = kit_of(array=RAID5, devices=disks(3))
+assert KIT.array is not None
 PATHS = tuple(device.path for device in KIT.devices)
 
 
@@ -33,6 +34,19 @@ def healthy(kit: Kit) -> Box:
         settings={(one.device, one.file): one.value for one in kit.settings},
         files=files,
     )
+
+
+ODD = [
+    replace(KIT, schema=2), replace(KIT, devices=()), replace(KIT, mount_point="/srv/../etc"), replace(KIT, name="../x"),
+    replace(KIT, settings=(replace(KIT.settings[0], file="queue/../../../etc/shadow"),)),
+    replace(KIT, settings=(replace(KIT.settings[0], device="/dev/other"),)),
+    replace(KIT, array=replace(KIT.array, uuid="x")), replace(KIT, array=replace(KIT.array, path="/dev/sda")),
+]  # fmt: skip
+
+
+def test_what_names_other_files_than_a_kit_does_is_none() -> None:
+    assert objection(KIT) == objection(kit_of()) == ""
+    assert all(objection(kit) for kit in ODD)
 
 
 def differing(box: Box) -> dict[str, str]:
