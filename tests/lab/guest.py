@@ -68,7 +68,8 @@ def become(words: tuple[str, ...], out: Path, err: Path) -> None:
             # One of them may be the port of the reports, which under user-mode Linux is a file: what was told stays.
             os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
         faulthandler.enable(2, all_threads=True)
-        sys.stdout, sys.stderr = (os.fdopen(number, "w") for number in (1, 2))
+        # main() puts another stream in the place of stdout: to forget this one must not close what both write to.
+        sys.stdout, sys.stderr = (os.fdopen(number, "w", closefd=False) for number in (1, 2))
         sys.argv = ["fsconsole", *words]
         code = main()
         sys.stdout.flush()
