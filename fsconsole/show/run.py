@@ -13,7 +13,7 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import is_alive, list_runs
 from fsconsole.model.events import CommandFinished, ControlAnswer, Verb
-from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
+from fsconsole.model.state import OPEN_STATUSES, CellState, CellStatus, RunState, RunStatus, StepState
 from fsconsole.results.figures import status_words
 from fsconsole.show.charts import PlotValue, Series, Threshold
 from fsconsole.show.gauges import read_limit, write_limit
@@ -67,6 +67,25 @@ def going(runs_dir: str, now_ns: int) -> tuple[Going, ...]:
             place = f"{place}, on {', '.join(plan.targets)}" if plan.targets else place
             found.append(Going(folder, printable(plan.title.strip() or folder.name), printable(place)))
     return tuple(found)
+
+
+RUNNING = "RUNNING"
+
+
+def head_words(folder: RunFolder, before: str) -> str:
+    """Return that a run goes on, or how one that did so before has ended; empty for a run of the past."""
+    try:
+        if is_alive(folder):
+            return RUNNING
+        if before != RUNNING:
+            return before
+        state = read_state(folder)
+    except FsconsoleError:
+        return ""
+    if state.status is not RunStatus.FINISHED:
+        return "DIED"
+    is_whole = all(cell.status not in OPEN_STATUSES for cell in state.cells)
+    return "FINISHED" if is_whole else "STOPPED"
 
 
 def question(runs: Sequence[Going]) -> str:

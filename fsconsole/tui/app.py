@@ -23,7 +23,8 @@ from textual.scrollbar import ScrollBar
 
 from fsconsole.client.children import Children
 from fsconsole.errors import ConsoleFailed, FsconsoleError, NoTerminal
-from fsconsole.show.run import going, line_of
+from fsconsole.journal.folder import RunFolder
+from fsconsole.show.run import going, head_words, line_of
 from fsconsole.show.terminal import Colours, encoding_of, is_screen, terminal_of
 from fsconsole.text import printable
 from fsconsole.tui import keys
@@ -31,9 +32,9 @@ from fsconsole.tui.screens.base import SCREENS, ConsoleScreen, Session, offered
 from fsconsole.tui.screens.dialogs import AskScreen, AttachScreen, HelpScreen
 from fsconsole.tui.terminal import BriefFilter, ColourFilter, GlyphFilter, theme_of
 from fsconsole.tui.watch import in_background
-from fsconsole.tui.widgets.chrome import BlockScrollBar
+from fsconsole.tui.widgets.chrome import BlockScrollBar, Head
 
-_STARTS_POLL_S = 0.05
+_STARTS_POLL_S, _RUN_POLL_S = 0.05, 2.0
 _KEY_WORDS = {"↑": "up", "↓": "down", "←": "left", "→": "right", "⏎": "enter", "⌫": "bksp"}
 """Instead of arrows, which console fonts lack."""
 
@@ -62,10 +63,30 @@ class ConsoleApp(App[None], inherit_bindings=False):
         self._last_filters = (GlyphFilter(session.terminal.glyphs), BriefFilter())
         self._colour_filter = ColourFilter()
         self._is_leaving = False
+        self._going: RunFolder | None = None
+        """The run that went on when the console began."""
+        self._told_of: RunFolder | None = None
         self.animation_level = "none"
         self.register_theme(theme_of(session.terminal))
         self.theme = "fsconsole"
         ScrollBar.renderer = BlockScrollBar
+
+    def on_mount(self) -> None:
+        self.set_interval(_RUN_POLL_S, self._look_at_run)
+
+    @work(group="state", exclusive=True)
+    async def _look_at_run(self) -> None:
+        """Tell in all heads that the run goes on, and how it ended where that was seen."""
+        folder, session = self.session.folder or self._going, self.session
+        if folder is None:
+            return
+        is_same, before = folder == self._told_of, session.run_words
+        words = await in_background(partial(head_words, folder, before if is_same else ""))
+        self._told_of, session.run_words = folder, words
+        for screen in self.screen_stack:
+            # One that is being made has no head yet, and tells it as soon as it has.
+            for head in screen.query(Head):
+                head.tell(words)
 
     @work(group="offer")
     async def on_ready(self) -> None:
@@ -77,6 +98,7 @@ class ConsoleApp(App[None], inherit_bindings=False):
         except FsconsoleError:
             # Nobody has asked for runs yet: the screens that show them say what is wrong.
             return
+        self._going = runs[0].folder if runs else None
         first = self.screen_stack[0]
         if not runs or self.session.folder is not None or not isinstance(first, ConsoleScreen):
             return

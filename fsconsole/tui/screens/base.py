@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.dom import DOMNode
 from textual.screen import Screen
+from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -35,7 +35,7 @@ from fsconsole.show.terminal import Terminal
 from fsconsole.tui import keys
 from fsconsole.tui.screens.dialogs import AskScreen, Dialog
 from fsconsole.tui.terminal import plain
-from fsconsole.tui.widgets.chrome import Keys, Sentence
+from fsconsole.tui.widgets.chrome import Head, Keys, Sentence
 
 if TYPE_CHECKING:
     from fsconsole.tui.app import ConsoleApp
@@ -50,6 +50,8 @@ SCREENS = (
 LEAST_COLUMNS, LEAST_LINES = 60, 16
 """Below that there is a sentence instead of a screen."""
 _AGAIN_S = 0.05
+MESSAGE_LASTS_S, ERROR_LASTS_S = 20.0, 120.0
+"""A message goes by itself: what lasts is told by title and head."""
 T = TypeVar("T")
 
 
@@ -102,6 +104,8 @@ class Session:
     plan_of: RunFolder | None = None
     """A run whose plan the Plan screen is to show next."""
 
+    run_words: str = ""
+    """Of the run that is followed: that it goes on, or how it ended; empty where none was."""
     starts: list[Callable[[], object]] = field(default_factory=list)
     """Cancel each start of a run that is under way: only this console reads which run it started."""
     unstopped: list[str] = field(default_factory=list)
@@ -140,6 +144,7 @@ class ConsoleScreen(Screen[None]):
 
     MODE: ClassVar[str] = ""
     _focused_before: Widget | None = None
+    _expiry: Timer | None = None
     HELP: ClassVar[str] = ""
     """Help of a screen: a line of purpose, then details."""
 
@@ -148,9 +153,7 @@ class ConsoleScreen(Screen[None]):
         return cast("ConsoleApp", self.app).session
 
     def compose(self) -> ComposeResult:
-        names = [plain(f" {name} ", "reverse" if mode == self.MODE else "") for mode, name in SCREENS]
-        head = (plain("fsconsole ", "bold"), *names, plain(f"  {socket.gethostname()}"))
-        yield Static(Content.assemble(*head), id="head")
+        yield Head(SCREENS, self.MODE)
         # In a box of its own, which gives way to a long sentence: that is shown whole.
         with Vertical(id="content"):
             yield from self.content()
@@ -176,9 +179,25 @@ class ConsoleScreen(Screen[None]):
             place.update(content, layout=layout)
 
     def say(self, text: str, *, style: str = "") -> None:
-        """Show a sentence until the next one, none where the console ends; style: "$error", "$warning" or nothing."""
+        """Show a sentence for a while, or until the next one; style: "$error", "$warning" or nothing."""
         if self.app.is_running:
             self.query_one("#said", Sentence).say(text, style.removeprefix("$"))
+            if self._expiry is not None:
+                self._expiry.stop()
+            lasts_s = ERROR_LASTS_S if style == "$error" else MESSAGE_LASTS_S
+            self._expiry = self.set_timer(lasts_s, self._expire) if text else None
+
+    def _expire(self) -> None:
+        said = self.query_one("#said", Sentence)
+        if said.has_focus:
+            # It is being read.
+            self._expiry = self.set_timer(MESSAGE_LASTS_S, self._expire)
+        else:
+            self.say("")
+
+    def on_screen_resume(self) -> None:
+        for head in self.query(Head):
+            head.tell(self.session.run_words)
 
     def may(self, what: str) -> bool:
         """Return whether what needs root may be done; where not, say so."""

@@ -229,6 +229,8 @@ On a machine without runs or scratch devices, a first comparison and a scratch d
                 await job()
         finally:
             self._job = None
+            if self.app.is_running and self.is_attached:
+                self._tell()
             if self._is_ending and self._job_end is None and self.is_attached:
                 self.say(f"Stopped: {self._job_words}.")
 
@@ -336,6 +338,9 @@ On a machine without runs or scratch devices, a first comparison and a scratch d
             failed=watch.has_failed and not watch.is_looking,
             makes_arrays=self.session.makes_arrays,
         )
+        if self._job is not None:
+            # What was said of it goes after a while.
+            words = f"{self._job_words}; escape stops it."
         self.put("#about", plain(words))
         self.query_one("#offer").display = self._is_first_start()
 

@@ -226,6 +226,9 @@ Below: the row's verdict, why, its rounds as dots, other columns, and warnings w
         else:
             self.say("This column has no order: go to one of figures with left and right.")
 
+    def on_table_headed(self) -> None:
+        self.action_sort()
+
     def action_sort_by(self) -> None:
         if self._view is not None and (block := self._view.block) is not None:
             dialog = PickScreen(f"Sort {block.name} by", view.sort_lines(block))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -12,6 +13,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
+from textual.content import Content
 from textual.scrollbar import ScrollBarRender
 from textual.strip import Strip
 from textual.widgets import Footer, Input, Static
@@ -24,6 +26,7 @@ from fsconsole.tui.terminal import plain
 from fsconsole.tui.widgets.lists import Choices, List
 from fsconsole.tui.widgets.rows import Texts
 
+_NAME = "fsconsole "
 _ANY_LINES = 10_000
 _SENTENCE_MORE = "(there is more: the tab key leads here, then up and down)"
 _THUMB, _TRACK = "█", "░"
@@ -69,6 +72,49 @@ class Keys(Footer):
     def on_resize(self, _event: events.Resize) -> None:
         if self._shown and self._shown[0] != self.app.size.width:
             self.refresh(recompose=True)
+
+
+class Head(Static):
+    """The tabs of all screens, which a click opens; then the host, and what becomes of its run."""
+
+    def __init__(self, tabs: Sequence[tuple[str, str]], at: str) -> None:
+        """Take mode and name of each tab, and the mode that is shown."""
+        super().__init__(id="head")
+        self._tabs, self._at = tuple(tabs), at
+        self._state = ""
+
+    def on_mount(self) -> None:
+        self._draw()
+
+    def on_resize(self, _event: events.Resize) -> None:
+        self._draw()
+
+    def tell(self, state: str) -> None:
+        """Show what becomes of the run that is followed; nothing where there is none."""
+        if state != self._state:
+            self._state = state
+            self._draw()
+
+    def on_click(self, event: events.Click) -> None:
+        begin = len(_NAME)
+        for mode, name in self._tabs:
+            end = begin + len(name) + 2
+            if begin <= event.x < end:
+                self.app.switch_mode(mode)
+            begin = end
+
+    def _draw(self) -> None:
+        names = [plain(f" {name} ", "reverse" if mode == self._at else "") for mode, name in self._tabs]
+        tabs = Content.assemble(plain(_NAME, "bold"), *names)
+        room = self.app.size.width - tabs.cell_length - len("  ")
+        host = socket.gethostname()
+        if self._state:
+            # The state goes first: the host may be known.
+            host = shorten_middle(host, max(2, room - cells_of(self._state) - 1))
+            gap = max(2, room + 2 - cells_of(host) - 1 - cells_of(self._state))
+            self.update(Content.assemble(tabs, plain(f"{' ' * gap}{host} "), plain(self._state, "bold")))
+        else:
+            self.update(Content.assemble(tabs, plain(f"  {host}")))
 
 
 class Sentence(List):

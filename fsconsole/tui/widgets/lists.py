@@ -381,11 +381,16 @@ class Table(List):
         self.column = max(0, min(self.column, len(value.columns) - 1))
         self.show(lambda width: TableRows(value, width))
 
+    class Headed(_Told):
+        """The head of a column was clicked, which has the cursor by now."""
+
     def on_click(self, event: events.Click) -> None:
         if isinstance(self.rows, TableRows):
             column = self.rows.layout.column_at(event.x, self._first_column)
             self.column = self.column if column is None else column
             self._settle()
+            if column is not None and event.y < self.rows.head:
+                self.post_message(self.Headed(self, self.key))
 
     def action_columns(self, by: int) -> None:
         self.column = max(0, min(self.column + by, len(self.value.columns) - 1))
