@@ -192,12 +192,12 @@ def _stamp(folder: RunFolder) -> Stamp:
     return tuple(stamp)
 
 
-def targets_of(folder: RunFolder) -> tuple[str, ...]:
-    """Return the devices of a run; none where its journal can't be read, which a command on it then tells."""
+def state_of(folder: RunFolder) -> RunState | None:
+    """Return a run's state; None where its journal can't be read, which a command on it then tells."""
     try:
-        return read_state(folder).request.plan.targets
+        return read_state(folder)
     except FsconsoleError:
-        return ()
+        return None
 
 
 MAX_BYTES = 2 * 1024 * 1024

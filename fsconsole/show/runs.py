@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from fsconsole.client.runs import ListedRun
+from fsconsole.client.runs import ListedRun, look
+from fsconsole.errors import FsconsoleError
+from fsconsole.journal.folder import RunFolder
 from fsconsole.model.figures import Publication
+from fsconsole.model.metrics import Metric
+from fsconsole.model.state import OPEN_STATUSES, CellState, CellStatus, RunState
+from fsconsole.results.advice import advise
 from fsconsole.results.content import instant
 from fsconsole.results.figures import RESUME
+from fsconsole.results.grid import build_grid
 from fsconsole.results.sides import SideComparison, compare_sides, sides_of
 from fsconsole.results.sides_text import sides_text
 from fsconsole.results.table import Column, TableRow, TableValue
+from fsconsole.show.apply import safety_of
 from fsconsole.show.lines import Line, TextLine, text_lines
 from fsconsole.text import cells_of, printable
 from fsconsole.units import format_bytes
@@ -20,12 +27,67 @@ _COLUMNS = (
     Column("started", "UTC", is_right=False),
     Column("cells", "ended"),
     Column("status", is_right=False),
+    Column("MB/s", "by cell", is_right=False),
+    Column("best", "if decided", is_right=False),
     Column("size"),
 )
+_RAMP, _CURVE = " .:-=+*#", 8
+"""Heights that every console's font has, and the places of a curve."""
 _MOST_STANDING = 33
 """Columns: "engine died in workload of cell 6"."""
 _LIVING = frozenset({"running", "paused"})
 _UNREADABLE = frozenset({"damaged", "newer", "unreadable"})
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """A run in two words: the throughput of its cells in their order, as a curve, and its best variant where that is decided."""
+
+    curve: str = ""
+    best: str = ""
+
+
+def digest_of(folder: RunFolder) -> Digest:
+    """Return the digest of a run; an empty one where it can't be read, or nothing was measured."""
+    try:
+        seen = look(folder)
+        rates = [rate for cell in seen.state.cells if (rate := _rate(cell)) is not None]
+        return Digest(_curve(rates), "" if seen.is_alive else _best(seen.state))
+    except FsconsoleError:
+        return Digest()
+
+
+def _rate(cell: CellState) -> float | None:
+    return cell.value(Metric.DURABLE) if cell.status is CellStatus.DONE else None
+
+
+def _curve(rates: Sequence[float]) -> str:
+    top = max(rates, default=0.0)
+    if not top:
+        return ""
+    places = min(_CURVE, len(rates))
+    shares = [rates[place * len(rates) // places] / top for place in range(places)]
+    return "".join(_RAMP[max(1, round(share * (len(_RAMP) - 1)))] for share in shares)
+
+
+def _best(state: RunState) -> str:
+    """Return the row that alone can't be excluded as best; empty where several can't: nothing is ranked that is undecided."""
+    try:
+        found = advise(state, build_grid(state), safety_of)
+    except FsconsoleError:
+        return ""
+    return printable(found.best[0].candidate.title) if len(found.best) == 1 and found.others else ""
+
+
+def lost_words(state: RunState | None, wiped: str) -> str:
+    """Return what a resumed run loses, what it keeps, and what it wipes."""
+    wipes = f"{wiped} is wiped again for each cell that is left."
+    if state is None:
+        return f"It continues where it ended: {wipes}"
+    kept = sum(cell.status is CellStatus.DONE for cell in state.cells)
+    cut = [str(cell.index + 1) for cell in state.cells if cell.status in OPEN_STATUSES and cell.steps]
+    lost = f"Lost: what cell {', '.join(cut)} measured before it was cut short; it starts anew. " if cut else ""
+    return f"{lost}Kept: {kept} of {len(state.cells)} cells. To go: {len(state.cells) - kept}; {wipes}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +97,8 @@ class RunEntry:
     name: str
     listed: ListedRun | None
     size_bytes: int = 0
+    digest: Digest | None = None
+    """None until it has been worked out."""
 
     @property
     def is_living(self) -> bool:
@@ -52,9 +116,10 @@ class RunEntry:
         return printable((self.listed.title if self.listed is not None else "").strip() or self.name)
 
 
-def runs_table(runs: Sequence[RunEntry], sought: str = "") -> TableValue:
+def runs_table(runs: Sequence[RunEntry], sought: str = "", marked: Collection[str] = ()) -> TableValue:
     """Return the list; with a text sought, the runs that have it in title, name or standing."""
-    return TableValue("run", _COLUMNS, tuple(_row(run) for run in runs if matches(run, sought)))
+    rows = (_row(run, "* " if run.name in marked else "") for run in runs if matches(run, sought))
+    return TableValue("run", _COLUMNS, tuple(rows))
 
 
 def matches(run: RunEntry, sought: str) -> bool:
@@ -91,9 +156,9 @@ def list_words(runs: Sequence[RunEntry], sought: str, directory: str, *, is_list
     return f"{said}; {shown} with '{printable(sought)}' (escape shows all)" if sought else said
 
 
-def _row(run: RunEntry) -> TableRow:
+def _row(run: RunEntry, mark: str) -> TableRow:
     if run.listed is None:
-        return TableRow(run.name, run.title, ("", "", "...", ""))
+        return TableRow(run.name, mark + run.title, ("", "", "...", "", "", ""))
     begun, cells = "-", "-"
     if run.listed.created_wall_ns is not None:
         # The year stands in the pane: what is looked for is seldom a year old.
@@ -103,7 +168,9 @@ def _row(run: RunEntry) -> TableRow:
     # With its reason where that is short.
     said = printable(run.listed.standing).partition(RESUME)[0].partition(", and could not say why")[0]
     said = (said if cells_of(said) <= _MOST_STANDING else said.partition(": ")[0].partition(", ")[0]) or "-"
-    return TableRow(run.name, run.title, (begun, cells, said, format_bytes(run.size_bytes)), tone=tone)
+    digest = run.digest or Digest()
+    figures = (begun, cells, said, digest.curve, digest.best, format_bytes(run.size_bytes))
+    return TableRow(run.name, mark + run.title, figures, tone=tone)
 
 
 def _standing(run: RunEntry, listed: ListedRun) -> str:

@@ -122,6 +122,7 @@ KEYS = (
     Key(("space",), "tick or mark", (
         Use("devices", "tick", "Tick", "make the device a target, or untick it", rank=2),
         Use("choices", "tick", "Tick", "tick this line, or the value at the cursor; several values are compared", rank=2),
+        Use("runs", "mark", "Mark", "mark a run for a comparison, at most two", rank=4),
         Use("columns", "tick", "Tick", "show this column, or leave it out", rank=1),
     )),
     Key(("up", "k"), "one line up, one step more", (
@@ -254,8 +255,11 @@ KEYS = (
     Key(("m",), "rename", (
         Use("runs", "rename", "Rename", "give a run another title", rank=5),
     )),
-    Key(("i",), "import a run"),
+    Key(("i",), "import a run", (
+        Use("runs", "import", "Import", "add a run from a file that export wrote", rank=9),
+    )),
     Key(("e",), "export", (
+        Use("runs", "export", "Export", "write figures or the run itself to a file", rank=8),
         Use("results", "export", "Export", "write this view as text, csv, json or markdown", rank=5),
     )),
     Key(("s",), "sort", (

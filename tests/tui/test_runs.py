@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 
 from fsconsole.client.children import Done
-from fsconsole.client.runs import targets_of
+from fsconsole.client.runs import state_of
 from fsconsole.errors import ExitCode
 from fsconsole.errors.runs import NotRoot
 from fsconsole.journal.folder import RunFolder
+from fsconsole.results.advice import Advice
 from fsconsole.show import run
+from fsconsole.show import runs as shown_runs
+from fsconsole.show.runs import digest_of, lost_words
 from fsconsole.system.locks import FileLock
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.screens import runs
@@ -25,7 +29,7 @@ from fsconsole.tui.widgets.lists import Table
 from tests.tui.at_devices import Held
 from tests.tui.device_lists import NO_DEVICES
 from tests.tui.harness import SIZES, Scripted, console, drive, picture
-from tests.tui.recorded import NAMES, all_recorded, recorded
+from tests.tui.recorded import NAMES, all_recorded, imported, recorded
 from tests.tui.waiting import shows, until
 
 
@@ -190,9 +194,9 @@ def may_read(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
 
     def late(folder: RunFolder) -> tuple[str, ...]:
         event.wait(60)
-        return tuple(targets_of(folder))
+        return state_of(folder)
 
-    monkeypatch.setattr(runs, "targets_of", late)
+    monkeypatch.setattr(runs, "state_of", late)
     return event
 
 
@@ -289,3 +293,70 @@ async def test_a_run_is_compared_with_another_after_what_differs_was_agreed_to_o
         await shows(pilot, "What differs", "varied: kernel", "side")
         await pilot.press("escape", "=", "end", "enter")
         await shows(pilot, "not ranked, no verdicts")
+
+
+async def test_two_marked_runs_are_compared_and_a_third_mark_takes_the_first_ones_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[list[str]] = []
+
+    async def show(_screen: object, folders: Sequence[RunFolder], *_published: object) -> None:
+        compared.append([folder.name for folder in folders])
+
+    monkeypatch.setattr(runs, "show_comparison", show)
+    for name in ("grid", "raw", "stopped"):
+        recorded(name, tmp_path)
+    async with in_the_list(console(runs_dir=tmp_path)) as pilot:
+        for name in ("raw", "grid", "stopped"):
+            await point_at(pilot, name)
+            await pilot.press("space")
+        await shows(pilot, "= compares the two marked runs.", "* ext4 and xfs")
+        await pilot.press("=")
+        await until(pilot, lambda: compared, "a comparison")
+        await point_at(pilot, "grid")
+        await pilot.press("space", "=")
+        await until(pilot, lambda: len(compared) == 2, "the marked one and that at the cursor")
+    assert [sorted(pair) for pair in compared] == [["grid", "stopped"], ["grid", "stopped"]]
+
+
+async def test_runs_are_imported_and_exported_by_commands(tmp_path: Path) -> None:
+    recorded("raw", tmp_path)
+    children = Scripted({"import": "20261121-081000-k7qf\n", "export": ""})
+    async with in_the_list(console(children, runs_dir=tmp_path)) as pilot:
+        await pilot.press("i")
+        await shows(pilot, "Import a run from")
+        await pilot.press(*"/x.fsrun", "enter")
+        await until(pilot, lambda: children.acted, "the import")
+        await pilot.press("e")
+        await shows(pilot, "Export run raw")
+        await pilot.press("end", "tab", "ctrl+u", *str(tmp_path / "o.fsrun"), "enter")
+        await shows(pilot, "Written: ")
+    assert children.acted[0] == ("import", "--runs", str(tmp_path), "--", "/x.fsrun")
+    assert children.acted[1][:3] == ("export", "raw", str(tmp_path / "o.fsrun"))
+
+
+async def test_a_row_has_the_curve_of_its_cells_and_the_best_variant_only_where_that_is_decided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    undecided, open_one = imported("demo", tmp_path), recorded("grid", tmp_path)
+    assert digest_of(undecided).best == digest_of(open_one).best == ""
+    assert len(digest_of(undecided).curve.strip()) > 3
+    real = shown_runs.advise
+
+    def one_is_left(*given: object) -> Advice:
+        found = real(*given)
+        return replace(found, best=found.best[:1], others=(*found.best[1:], *found.others))
+
+    monkeypatch.setattr(shown_runs, "advise", one_is_left)
+    best = digest_of(undecided).best
+    assert best
+    async with in_the_list(console(runs_dir=tmp_path), size=(160, 30)) as pilot:
+        await shows(pilot, "best", best, digest_of(undecided).curve, digest_of(open_one).curve)
+
+
+def test_a_resume_says_what_is_lost_and_what_is_kept(tmp_path: Path) -> None:
+    words = lost_words(state_of(recorded("killed", tmp_path)), "/dev/sdb")
+    assert words == (
+        "Lost: what cell 6 measured before it was cut short; it starts anew. Kept: 5 of 6 cells. To go: 1;"
+        " /dev/sdb is wiped again for each cell that is left."
+    )

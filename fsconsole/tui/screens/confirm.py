@@ -19,7 +19,9 @@ from fsconsole.errors import ChildFailed, ExitCode, FsconsoleError
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.answers import PlanAnswer
 from fsconsole.model.device import Identity
+from fsconsole.model.state import RunState
 from fsconsole.show import confirm as view
+from fsconsole.show.runs import lost_words
 from fsconsole.tui import keys
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.dialogs import Dialog
@@ -226,8 +228,8 @@ class ResumeScreen(ConfirmScreen):
         self.start_words = ("resume", folder.name, "--exact")
 
 
-async def resume(screen: ConsoleScreen, folder: RunFolder, targets: Iterable[str]) -> bool:
-    """Resume a run, once that is meant; where its devices need new consent, that is asked too.
+async def resume(screen: ConsoleScreen, folder: RunFolder, state: RunState | None) -> bool:
+    """Resume a run, once that is meant; where its devices need new consent, that is asked too. No state: it can't be read.
 
     Returns whether it goes on, which is said on the screen, as is what went wrong. Nothing is asked over what is asked by now: an
     answer that was meant for another question would wipe.
@@ -239,8 +241,8 @@ async def resume(screen: ConsoleScreen, folder: RunFolder, targets: Iterable[str
             screen.say_at_hand(f"Run {name} is not resumed: another screen or dialog is open.")
         return screen.is_active
 
-    wiped = ", ".join(targets) or "its devices"
-    told = f"It continues where it ended: {wiped} is wiped again for each cell that is left."
+    targets = state.request.plan.targets if state is not None else ()
+    told = lost_words(state, ", ".join(targets) or "its devices")
     if not may_ask():
         return False
     if not await screen.agreed(f"Resume run {name}?", told, yes="Resume"):

@@ -141,6 +141,19 @@ class ExportScreen(Dialog[Wanted]):
         self.dismiss((view.export_for(path, self._export), path, self._agreed == path))
 
 
+async def export_run(screen: ConsoleScreen, run: str, wanted: Wanted, choice: view.Choice | None = None) -> None:
+    """Write an export of a run, as it was chosen to be shown, and say so."""
+    export, path, overwrite = wanted
+    children, runs_dir = screen.session.children, screen.session.runs_dir
+    with screen.complaining():
+        if export.format == view.RUN_FILE:
+            await carried_out(children, *view.packing_words(run, runs_dir, path, overwrite=overwrite))
+        else:
+            done = await carried_out(children, *view.export_words(run, runs_dir, export, choice or view.Choice()))
+            await asyncio.to_thread(save, path, done.out, overwrite=overwrite)
+        screen.say(f"Written: {path}")
+
+
 _REFRESH_S = 2.0
 _ROOMY_COLUMNS, _ROOMY_LINES = 140, 45
 """From this size on there is room for curves, and for bars of the filesystem's own times."""
@@ -371,18 +384,8 @@ Below: the row's verdict, why, its rounds as dots, other columns, and warnings w
 
     @work(group="export")
     async def _export(self, wanted: Wanted) -> None:
-        if self._shown is None or self._view is None:
-            return
-        export, path, overwrite = wanted
-        name, runs_dir = self._shown.folder.name, self.session.runs_dir
-        with self.complaining():
-            if export.format == view.RUN_FILE:
-                await carried_out(self.session.children, *view.packing_words(name, runs_dir, path, overwrite=overwrite))
-            else:
-                words = view.export_words(name, runs_dir, export, self._choice)
-                done = await carried_out(self.session.children, *words)
-                await asyncio.to_thread(save, path, done.out, overwrite=overwrite)
-            self.say(f"Written: {path}")
+        if self._shown is not None:
+            await export_run(self, self._shown.folder.name, wanted, self._choice)
 
     def _refresh_living(self) -> None:
         if self._shown is None or self._shown.look.is_alive:

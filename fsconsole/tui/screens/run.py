@@ -378,8 +378,7 @@ class RunScreen(ConsoleScreen):
     def action_resume(self) -> None:
         snapshot = self.snapshot
         if snapshot is not None and not self.is_busy("child") and self.may("Resuming a run"):
-            targets = snapshot.state.request.plan.targets
-            self.run_worker(resume(self, snapshot.folder, targets), group="child")
+            self.run_worker(resume(self, snapshot.folder, snapshot.state), group="child")
 
     def action_log(self) -> None:
         if self.snapshot is not None and self.snapshot.state.cells:

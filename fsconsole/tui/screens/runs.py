@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
@@ -12,13 +13,13 @@ from textual.binding import BindingType
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from fsconsole.client.runs import KnownRun, read_runs, targets_of
+from fsconsole.client.runs import KnownRun, read_runs, state_of
 from fsconsole.errors import FsconsoleError
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import list_runs, title_complaint
 from fsconsole.plan.publications import all_publications
 from fsconsole.show.run import cleaned_words
-from fsconsole.show.runs import RunEntry, comparable_lines, list_words, run_lines, runs_table
+from fsconsole.show.runs import Digest, RunEntry, comparable_lines, digest_of, list_words, run_lines, runs_table
 from fsconsole.tui import keys
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.comparison import show_comparison
@@ -29,6 +30,8 @@ from fsconsole.tui.widgets.lists import List, Table
 from fsconsole.tui.widgets.rows import Texts
 
 _REFRESH_S = 5.0
+_DIGESTS = 50
+"""Runs whose curve and best row are worked out, the newest ones."""
 _AT_ONCE = 8
 """Runs that are read before the list is redrawn."""
 _SHOW_EVERY_S = 0.3
@@ -50,6 +53,9 @@ Where an engine died, C removes the mounts and loop devices that it left, and re
         super().__init__()
         self._folders: tuple[RunFolder, ...] = ()
         self._known: dict[str, KnownRun] = {}
+        self._digests: dict[str, tuple[object, Digest]] = {}
+        """With the stamp of what each was made of."""
+        self._marked: list[str] = []
         self._sought = ""
         self._is_listed = True
 
@@ -97,6 +103,11 @@ Where an engine died, C removes the mounts and loop devices that it left, and re
         if run is None or not run.is_readable:
             self.say("This run can't be compared: the reason is shown below the list.")
             return
+        marked = [folder for folder in self._folders if folder.name in {*self._marked, run.name}]
+        if self._marked and len(marked) > 1:
+            pair = marked if len(self._marked) == 1 else [one for one in marked if one.name in self._marked]
+            await show_comparison(self, pair)
+            return
         published = {of.name: of for of in await asyncio.to_thread(all_publications)}
         others = [one for one in self._runs() if one.is_readable and one.name != run.name]
         options = comparable_lines(others, tuple(published.values()))
@@ -105,6 +116,40 @@ Where an engine died, C removes the mounts and loop devices that it left, and re
             return
         folders = [folder for folder in self._folders if folder.name in (run.name, key)]
         await show_comparison(self, folders, *([published[key]] if key in published else []))
+
+    def action_mark(self) -> None:
+        """Mark a run for a comparison, or take the mark away; of three the first one goes."""
+        run = self._run()
+        if run is None or not run.is_readable:
+            return
+        if run.name in self._marked:
+            self._marked.remove(run.name)
+        else:
+            self._marked = [*self._marked, run.name][-2:]
+        what = ("= compares a marked run with the one at the cursor.", "= compares the two marked runs.")
+        self.say(what[len(self._marked) - 1] if self._marked else "")
+        self._show()
+
+    def action_import(self) -> None:
+        def imported(path: str) -> None:
+            words = ("import", "--runs", self.session.runs_dir, "--", os.path.expanduser(path.strip()))
+            self.run_worker(self.act(words, lambda out: out.strip() or "Imported."), group="act")
+
+        hint = "A file that export wrote (.fsrun). Right arrow completes; enter imports."
+        # Here, since the plan's dialogs are needed by nobody who only looks at runs.
+        from fsconsole.tui.screens.plan_dialogs import PathSuggester  # noqa: PLC0415
+
+        self.ask(PromptScreen("Import a run from", "", hint=hint, suggester=PathSuggester()), imported)
+
+    def action_export(self) -> None:
+        from fsconsole.tui.screens.results import ExportScreen, export_run  # noqa: PLC0415
+
+        run = self._run()
+        if run is None or not run.is_readable:
+            self.say("This run can't be exported: the reason is shown below the list.")
+            return
+        name = run.name
+        self.ask(ExportScreen(name), lambda wanted: self.run_worker(export_run(self, name, wanted), group="export"))
 
     def action_cleanup(self) -> None:
         if self.may("Cleaning up") and not self.is_busy("clean"):
@@ -163,8 +208,8 @@ Where an engine died, C removes the mounts and loop devices that it left, and re
 
     @work(group="resume")
     async def _resume(self, folder: RunFolder) -> None:
-        targets = await asyncio.to_thread(targets_of, folder)
-        if await resume(self, folder, targets):
+        state = await asyncio.to_thread(state_of, folder)
+        if await resume(self, folder, state):
             self.show_run(folder, f"Run {folder.name} goes on")
 
     @work(group="read", exclusive=True)
@@ -179,6 +224,7 @@ Where an engine died, C removes the mounts and loop devices that it left, and re
                 if time.monotonic() > shown_at + _SHOW_EVERY_S:
                     self._show()
                     shown_at = time.monotonic()
+            self._digest()
             if not self._is_listed:
                 # The directory can be read again: its error goes away.
                 self._is_listed = True
@@ -187,6 +233,15 @@ Where an engine died, C removes the mounts and loop devices that it left, and re
             self._folders, self._is_listed = (), False
             self.complain(error)
         self._show()
+
+    @work(group="digest", exclusive=True)
+    async def _digest(self) -> None:
+        """Work out the newest runs' curves and best rows, one after the other."""
+        for folder in self._folders[:_DIGESTS]:
+            known, before = self._known.get(folder.name), self._digests.get(folder.name)
+            if known is not None and (before is None or before[0] != known.stamp):
+                self._digests[folder.name] = known.stamp, await asyncio.to_thread(digest_of, folder)
+                self._show()
 
     async def act(self, words: Sequence[str], said: Callable[[str], str]) -> None:
         await super().act(words, said)
@@ -201,7 +256,13 @@ Where an engine died, C removes the mounts and loop devices that it left, and re
 
     def _runs(self) -> tuple[RunEntry, ...]:
         known = ((folder.name, self._known.get(folder.name)) for folder in self._folders)
-        return tuple(RunEntry(name, one.listed, one.size_bytes) if one else RunEntry(name, None) for name, one in known)
+        nothing = (None, Digest())
+        return tuple(
+            RunEntry(name, one.listed, one.size_bytes, self._digests.get(name, nothing)[1])
+            if one
+            else RunEntry(name, None)
+            for name, one in known
+        )
 
     def _run(self) -> RunEntry | None:
         key = self.query_one(Table).key
@@ -211,7 +272,7 @@ Where an engine died, C removes the mounts and loop devices that it left, and re
         if not self.app.is_running:
             return
         runs = self._runs()
-        self.query_one(Table).show_table(runs_table(runs, self._sought))
+        self.query_one(Table).show_table(runs_table(runs, self._sought, self._marked))
         words = list_words(runs, self._sought, self.session.runs_dir, is_listed=self._is_listed)
         self.put("#count", plain(words))
         self.on_list_moved()
