@@ -27,7 +27,8 @@ _UNBROKEN = "\0"
 
 _COMMAND_NAMED = re.compile(r"`fsconsole(?: [^`]*)?`")
 _WITHOUT_RUNS = re.compile(
-    r"`fsconsole (?:devices|readtest|gauges|catalog|scratch|completion|schema)\b|`fsconsole --|--(?:help|list|runs)\b"
+    r"`fsconsole (?:readtest|gauges|catalog|scratch(?! remove)|completion|schema|verify-kit)\b"
+    r"|`fsconsole --|--(?:help|list|runs)\b"
 )
 """Commands in hints that read no directory of runs, or name one."""
 

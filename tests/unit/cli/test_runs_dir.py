@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fsconsole.cli.complaint import with_runs
+from fsconsole.cli.declared import declared_commands
 from fsconsole.errors import ExitCode
 from fsconsole.model.events import Outcome, RunFinished
 from tests.unit.cli.recorded import IN_MKFS, STARTED, make_run, run_command, write
@@ -48,10 +49,18 @@ def test_hints_repeat_the_directory_of_runs_so_that_they_can_be_copied(runs: Pat
 
 
 def test_hints_name_no_directory_where_it_is_the_default_or_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "`fsconsole runs` or `fsconsole runs --help` or `fsconsole devices`, `ls`"
+    text = "`fsconsole runs` or `fsconsole runs --help` or `fsconsole catalog`, `ls`"
     assert with_runs(text) == text
     monkeypatch.setenv("FSCONSOLE_RUNS", "/srv/r")
     assert with_runs(text) == text.replace("`fsconsole runs`", "`fsconsole runs --runs /srv/r`")
+
+
+def test_hints_name_the_directory_on_every_command_that_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FSCONSOLE_RUNS", "/srv/r")
+    for command in declared_commands()[1:]:
+        text = f"`fsconsole {' '.join(command.words)} X`"
+        takes = any("--runs" in one.names for one in command.options)
+        assert (" --runs /srv/r`" in with_runs(text)) == takes, text
 
 
 def test_options_before_a_command_that_has_no_use_for_them_are_refused() -> None:
