@@ -23,8 +23,8 @@ Instant = Annotated[
     str, msgspec.Meta(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$", description="ISO 8601, UTC.")
 ]
 _WALL = "wall_ns"
-_CELLS = {"Cell": "index", "CellState": "index"}
-"""Records with their own number under another name than "cell"."""
+_NUMBERS = {"Cell": "index"}
+"""By record, the field that holds a cell's number from 0, where that is not "cell"."""
 
 
 class Document(Wire, frozen=True, kw_only=True):
@@ -148,10 +148,8 @@ def _key(owner: type, field: str, name: str, hint: Any) -> _Key:
     if name.endswith(_WALL):
         told = Instant | None if type(None) in args else Instant
         return _Key(field, name.removesuffix(_WALL).rstrip("_") or "time", hint, told, _or_none(instant))
-    if field == _CELLS.get(owner.__name__, "cell") and (hint is int or int in args):
+    if field == _NUMBERS.get(owner.__name__, "cell") and (hint is int or int in args):
         return _Key(field, "cell", hint, kind, _or_none(lambda index: index + 1))
-    if owner.__name__ == "CellState" and field == "status":
-        return _Key(field, "outcome", hint, kind, as_document)
     if get_origin(hint) is tuple and args[-1] is Ellipsis and _is_pair(args[0]):
         return _Key(field, name, hint, kind, lambda pairs: {as_document(k): as_document(v) for k, v in pairs})
     return _Key(field, name, hint, kind, as_document)

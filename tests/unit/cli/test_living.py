@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
+import pytest
+
+from fsconsole.cli.complaint import choose
 from fsconsole.errors import ExitCode
 from fsconsole.system.locks import FileLock
-from tests.unit.cli.recorded import STARTED, WHOLE, make_run, run_command, write
+from tests.unit.cli.recorded import STARTED, WHOLE, Terminal, make_run, run_command, write
 
 FIRST, SECOND = "20261121-081000-aaaa", "20261122-081000-bbbb"
 
@@ -31,6 +35,17 @@ def test_of_two_living_runs_one_is_to_be_named_and_of_one_none(tmp_path: Path) -
     assert f"The engine of run {FIRST}" in run_command("stop", *runs).stderr
     locks.pop().release()
     assert run_command("stop", *runs).returncode == ExitCode.RUN_OVER
+
+
+def test_on_a_terminal_one_of_several_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    for said, chosen in (("2\n", 1), ("1\n", 0), ("3\n", None), ("\n", None), ("", None)):
+        asked = Terminal()
+        monkeypatch.setattr("sys.stdin", Terminal(said))
+        monkeypatch.setattr("sys.stderr", asked)
+        assert choose("Which run?", [SECOND, FIRST]) == chosen
+        assert asked.getvalue() == f"1  {SECOND}\n2  {FIRST}\nWhich run? (1 to 2): "
+    monkeypatch.setattr("sys.stdin", io.StringIO("1\n"))
+    assert choose("Which run?", [SECOND, FIRST]) is None
 
 
 def test_attach_to_an_ended_run_prints_its_outcome_and_exits_with_its_code(tmp_path: Path) -> None:
