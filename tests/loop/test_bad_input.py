@@ -54,7 +54,7 @@ PLANS: dict[str, tuple[str | bytes, ExitCode, tuple[str, ...]]] = {
     "an unknown key": (changed("threads", "treads"), ExitCode.PLAN_UNKNOWN_KEY, ("workload[0].treads", "Did you mean threads")),
     "a key that acts": (changed("title", r'"[/x]\u001b]0;"'), ExitCode.PLAN_UNKNOWN_KEY, (r"[/x]\x1b]0;",)),
     "an unknown filesystem": (changed('"ext4"', '"ext5"'), ExitCode.UNKNOWN_FILESYSTEM, ("'ext5'", "Did you mean ext")),
-    "an option that is none": (changed(MOUNT, 'mount = { device = "/dev/sda" }'), ExitCode.PLAN_UNKNOWN_KEY, ("mount.device", "Did you mean ")),
+    "an option that is none": (changed(MOUNT, 'mount = { device = "/dev/sda" }'), ExitCode.PLAN_UNKNOWN_KEY, ("mount.device", "Choose one of: ")),
     "a refused value": (changed('"writeback"', '"wirteback"'), ExitCode.OPTION_REFUSED, ("wirteback", "Allowed: writeback")),
     "a refused mount word": (in_words(mount="noatime,suid"), ExitCode.OPTION_REFUSED, ("variant[0].mount", "'suid'")),
     "a refused mkfs word": (in_words(mkfs="-J device=/dev/sda"), ExitCode.OPTION_REFUSED, ("device=/dev/sda",)),
