@@ -85,7 +85,8 @@ def _parameter(one: Any) -> Declared:
     default = one.show_default if isinstance(one.show_default, str) else one.default
     told = "" if is_flag or default in (None, "", ()) or callable(default) else str(getattr(default, "value", default))
     return Declared(
-        names=(*one.opts, *one.secondary_opts) if is_option else (),
+        # Short ones first, as in help: the parser keeps those of --help as a set.
+        names=tuple(sorted(one.opts, key=lambda name: name.startswith("--"))) if is_option else (),
         metavar="" if is_flag else one.metavar or "|".join(choices) or one.name.upper(),
         help=one.help or "",
         choices=choices,

@@ -39,11 +39,12 @@ def shipped(folder: Path, prefix: str) -> set[str]:
     return {f"{prefix}/{path.relative_to(folder)}" for path in files}
 
 
-def test_the_wheel_holds_the_package_and_the_plans_and_nothing_else(wheel):
+def test_the_wheel_holds_the_package_the_plans_the_man_page_and_nothing_else(wheel):
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert "fsconsole/py.typed" in held
-    assert held == shipped(PACKAGE, "fsconsole") | shipped(CHECKOUT / "configs", "fsconsole/configs")
+    manual = {f"fsconsole-{fsconsole.__version__}.data/data/share/man/man1/fsconsole.1"}
+    assert held == shipped(PACKAGE, "fsconsole") | shipped(CHECKOUT / "configs", "fsconsole/configs") | manual
 
 
 def test_an_installed_wheel_finds_its_plans_and_its_catalog(wheel, tmp_path):
