@@ -72,6 +72,14 @@ def format_bytes(size_bytes: int | float) -> str:
     return f"{size_bytes:.0f} B"
 
 
+def brief_bytes(size_bytes: float) -> str:
+    """Return a size with three significant digits, as a figure that changes all the time: "593 MiB", "1.21 GiB"."""
+    for unit, factor in _BINARY_STEPS:
+        if size_bytes >= factor:
+            return f"{significant(size_bytes / factor)} {unit}"
+    return f"{size_bytes:.0f} B"
+
+
 def format_bytes_exact(size_bytes: int) -> str:
     """Return a size that parses back to the same bytes: "64KiB", "1000B"."""
     for unit, factor in _BINARY_STEPS:

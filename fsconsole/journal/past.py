@@ -25,11 +25,11 @@ MAX_POINTS = 4000
 # Only the targets' rates may be added up. What else is summed or grouped is one row.
 _FIGURES = """cell, sum(write_sectors_s) AS write, sum(read_sectors_s) AS read,
     writeback_dirty_bytes + writeback_writeback_bytes AS pending,
-    cpu_user_centi + cpu_nice_centi + cpu_system_centi + cpu_irq_centi + cpu_softirq_centi AS cpu"""
+    cpu_user_centi + cpu_nice_centi + cpu_system_centi + cpu_irq_centi + cpu_softirq_centi AS cpu, load_sectors_s"""
 _FROM = """FROM sample LEFT JOIN sample_device ON sample_device.sample = sample.id
         AND device IN (SELECT id FROM gauged_device WHERE role = 'target')"""
 _CURVE = f"""SELECT monotonic_ns, {_FIGURES}, cpu_iowait_centi,
-        writeback_threshold_bytes, writeback_background_threshold_bytes, load_sectors_s {_FROM}
+        writeback_threshold_bytes, writeback_background_threshold_bytes {_FROM}
     WHERE cell = ? GROUP BY id ORDER BY id"""
 _CENTI = 100.0
 
@@ -46,7 +46,7 @@ class Point:
     """Dirty and in writeback."""
     cpu_percent: float
     iowait_percent: float = 0.0
-    """This and what follows: of a cell's curve alone."""
+    """This and the thresholds: of a cell's curve alone."""
     threshold_bytes: float | None = None
     background_bytes: float | None = None
     load_bytes_s: float | None = None
@@ -169,7 +169,8 @@ _BOOT = """SELECT coalesce(max(id), 1) FROM
 _CELL = "SELECT cell FROM sample WHERE id BETWEEN ? AND ? AND cell IS NOT ? AND cell >= 0 ORDER BY id DESC LIMIT 1"
 _OF_CELL = "id BETWEEN :first AND :last AND cell = :cell AND monotonic_ns >= :began_ns"
 _LENGTH = f"SELECT max(monotonic_ns) - :began_ns FROM sample WHERE {_OF_CELL}"  # noqa: S608
-_HIGHEST = f"""SELECT (monotonic_ns - :began_ns) / :slot_ns AS slot, cell, max(write), max(read), max(pending), max(cpu)
+_HIGHEST = f"""SELECT (monotonic_ns - :began_ns) / :slot_ns AS slot, cell, max(write + read), NULL, max(pending),
+        max(cpu), max(load_sectors_s)
     FROM (SELECT monotonic_ns, {_FIGURES} {_FROM} WHERE {_OF_CELL} GROUP BY id)
     GROUP BY slot"""  # noqa: S608
 _BEST = """SELECT max(write), max(read) FROM
@@ -188,6 +189,7 @@ def point_of(sample: Sample) -> Point:
         read_bytes_s=sum(device.read_bytes_s for device in targets) if targets else None,
         pending_bytes=float(sample.writeback.pending_bytes),
         cpu_percent=sample.cpu.busy,
+        load_bytes_s=None if sample.load is None else sample.load.bytes_s,
     )
 
 
@@ -203,30 +205,26 @@ def points_before(path: str, last: int, limit: int) -> tuple[int, tuple[Point, .
 
 
 def highest_before(path: str, last: int, began_ns: Callable[[int], int], slot_ns: int, most: int) -> tuple[Point, ...]:
-    """Return the highest figures of each slot of the last two cells that samples with ids up to last belong to.
+    """Return the highest figures of each slot of the last cell that samples with ids up to last belong to.
 
-    A cell's slots begin at began_ns(cell); they last slot_ns, doubled until there are no more than most. What was
+    What is read counts as written: only the sum of both is drawn. A cell's slots begin at began_ns(cell); they last slot_ns, doubled until there are no more than most. What was
     sampled before that, or before the machine was booted, is left out. Raises JournalNewer, JournalUnusable, NotRoot.
     """
     points: list[Point] = []
     with open_journal(path) as connection:
         (first,) = connection.execute(_BOOT, (last + 1,)).fetchone()
-        cell: object = None
-        for _ in range(2):
-            found = connection.execute(_CELL, (first, last, cell)).fetchone()
-            if found is None:
-                break
-            cell = _whole(found[0], path)
-            span = {"first": first, "last": last, "cell": cell, "began_ns": began_ns(cell)}
-            (length_ns,) = connection.execute(_LENGTH, span).fetchone()
-            if length_ns is None:
-                continue
-            wide_ns = slot_ns
-            while _whole(length_ns, path) >= most * wide_ns:
-                wide_ns *= 2
-            for slot, *figures in connection.execute(_HIGHEST, {**span, "slot_ns": wide_ns}):
-                at_ns = span["began_ns"] + _whole(slot, path) * wide_ns
-                points.append(_point((at_ns, *figures), path))
+        found = connection.execute(_CELL, (first, last, None)).fetchone()
+        if found is None:
+            return ()
+        cell = _whole(found[0], path)
+        span = {"first": first, "last": last, "cell": cell, "began_ns": began_ns(cell)}
+        (length_ns,) = connection.execute(_LENGTH, span).fetchone()
+        wide_ns = slot_ns
+        while length_ns is not None and _whole(length_ns, path) >= most * wide_ns:
+            wide_ns *= 2
+        for slot, *figures in connection.execute(_HIGHEST, {**span, "slot_ns": wide_ns}):
+            at_ns = span["began_ns"] + _whole(slot, path) * wide_ns
+            points.append(_point((at_ns, *figures), path))
     return tuple(points)
 
 
@@ -242,8 +240,8 @@ def best_before(path: str, last: int) -> tuple[float, float]:
 
 
 def _point(row: tuple[object, ...], path: str) -> Point:
-    monotonic_ns, cell, write, read, pending, cpu, *of_curve = row
-    iowait, threshold, background, load = of_curve or (0, None, None, None)
+    monotonic_ns, cell, write, read, pending, cpu, load, *of_curve = row
+    iowait, threshold, background = of_curve or (0, None, None)
     return Point(
         monotonic_ns=_whole(monotonic_ns, path),
         cell=None if cell is None else _whole(cell, path),

@@ -28,8 +28,11 @@ APPLICATION_ID = 0x66736A32
 OLD_APPLICATION_ID = 0x66736A31
 """"fsj1", with a table for each kind of event; never released."""
 
-SCHEMA_VERSION = 1
-"""PRAGMA user_version of a journal written by this program."""
+SCHEMA_VERSION = 2
+"""PRAGMA user_version of a journal written by this program: 1, the first; 2, temperatures in samples.
+
+Older ones are read as they are; their writer brings them up to date.
+"""
 
 WAIT_FOR_LOCK_S = 5.0
 _WAL_HEADER_BYTES = 32

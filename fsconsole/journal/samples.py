@@ -34,6 +34,10 @@ _SMALLER: Mapping[str, tuple[str, float]] = {
 """By the field's ending: the stored unit, and how many of them are one of the field's. Shares are in 1/100 of a per cent."""
 
 
+ADDED_GROUPS: Mapping[str, int] = {"temperature": 2}
+"""Groups of a sample that the first schema lacked, and the version that has them: their columns may be NULL."""
+
+
 @dataclass(frozen=True, slots=True)
 class FigureColumn:
     """Storage of one figure: the field of a sample or of a group in it, and the stored units per unit."""
@@ -43,6 +47,11 @@ class FigureColumn:
     field: str
     scale: float
     declared: str
+
+    @property
+    def since(self) -> int:
+        """Version of the schema in which it was added."""
+        return ADDED_GROUPS.get(self.group, 1)
 
 
 def _column(group: str, field: str, hint: object, *, is_optional: bool = False) -> FigureColumn:
@@ -106,12 +115,27 @@ _INSERT_IDENTITY = "INSERT OR IGNORE INTO gauged_device (position, name, role, a
 _INSERT_DEVICE = f"""INSERT INTO sample_device (sample, {_names(DEVICE_COLUMNS)}, device)
     SELECT {_marks(1 + len(DEVICE_COLUMNS))}, id FROM gauged_device
     WHERE position = ? AND name = ? AND role = ? AND above = ?"""  # noqa: S608
-_SELECT = f"SELECT id, step, {_names(COLUMNS)} FROM sample WHERE id > ? ORDER BY id LIMIT ?"  # noqa: S608
+
+
+def _select(version: int) -> str:
+    """Return the query for a journal of some version; columns that it lacks are NULL."""
+    names = ", ".join(column.name if column.since <= version else "NULL" for column in COLUMNS)
+    return f"SELECT id, step, {names} FROM sample WHERE id > ? ORDER BY id LIMIT ?"  # noqa: S608
+
+
 _SELECT_CPUS = f"""SELECT sample, cpu, {_names(CPU_COLUMNS)} FROM sample_cpu
     WHERE sample > ? AND sample <= ? ORDER BY sample, cpu"""  # noqa: S608
 _SELECT_DEVICES = f"""SELECT sample, {", ".join(DEVICE_IDENTITY)}, {_names(DEVICE_COLUMNS)}
     FROM sample_device JOIN gauged_device ON gauged_device.id = device
     WHERE sample > ? AND sample <= ? ORDER BY sample, position"""  # noqa: S608
+
+
+def add_columns(connection: sqlite3.Connection, version: int) -> None:
+    """Give a journal of an older version the columns that it lacks; the caller holds the transaction. Raises sqlite3.Error."""
+    for column in COLUMNS:
+        if column.since > version:
+            connection.execute(f"ALTER TABLE sample ADD COLUMN {column.declared}")
+
 
 Figures = Sequence[int | str | None]
 
@@ -168,7 +192,8 @@ def _stored(figures: Iterable[float | None], columns: Iterable[FigureColumn]) ->
 
 def read_samples(connection: sqlite3.Connection, after: int, limit: int) -> tuple[int, tuple[Sample, ...]]:
     """Return up to limit samples with ids above after, and the last id. Raises Mismatch, sqlite3.Error."""
-    rows = connection.execute(_SELECT, (after, limit)).fetchall()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    rows = connection.execute(_select(version), (after, limit)).fetchall()
     if not rows:
         return after, ()
     last: int = rows[-1][0]

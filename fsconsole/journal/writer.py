@@ -22,8 +22,8 @@ from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import JournalFull, JournalUnusable
 from fsconsole.journal.events import EventRow, event_row
 from fsconsole.journal.folder import RunFolder, has_no_room, journal_fault, require_no_super_journal
-from fsconsole.journal.reader import check_version
-from fsconsole.journal.samples import SampleRow, sample_row
+from fsconsole.journal.reader import SCHEMA_VERSION, check_version
+from fsconsole.journal.samples import SampleRow, add_columns, sample_row
 from fsconsole.model.events import Observation
 from fsconsole.model.sample import Sample
 
@@ -237,9 +237,20 @@ def _open(path: str) -> sqlite3.Connection:
             undo.callback(connection.close)
             check_version(connection, path)
             (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+            _bring_up_to_date(connection)
         except sqlite3.Error as error:
             raise journal_fault(error, path) from error
         if mode != "wal":
             raise JournalUnusable(path=path, why="its filesystem can't hold a write-ahead log")
         undo.pop_all()
     return connection
+
+
+def _bring_up_to_date(connection: sqlite3.Connection) -> None:
+    """Migrate a journal of an older version; a run that is resumed may have one. Raises sqlite3.Error."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version < SCHEMA_VERSION:
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")
+            add_columns(connection, version)
+            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

@@ -118,6 +118,18 @@ class Pressure(Wire, frozen=True):
     memory_full_percent: float | None = None
 
 
+class Temperature(Wire, frozen=True):
+    """The hottest sensors, in degrees Celsius: of the targets' disks, and of the machine's thermal zones."""
+
+    disk_c: float | None = None
+    machine_c: float | None = None
+
+    @property
+    def highest_c(self) -> float | None:
+        """The higher of both; None without any sensor."""
+        return max((value for value in (self.disk_c, self.machine_c) if value is not None), default=None)
+
+
 class LoadProgress(Wire, frozen=True):
     """The workload's own counters, summed over its threads."""
 
@@ -152,6 +164,8 @@ class Sample(Wire, frozen=True):
     pressure: Pressure | None = None
     load: LoadProgress | None = None
     progress: StepProgress | None = None
+    temperature: Temperature | None = None
+    """None in journals of schema 1, too."""
 
     @property
     def targets(self) -> tuple[DeviceRates, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -23,6 +24,32 @@ class Part:
     """A word that maps to a shade and a colour: user, system, iowait, read, write... (drawing.KINDS)."""
 
 
+RING_SLOTS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Ring:
+    """The last minute of a gauge, a slot a second: the write position moves around, and nothing scrolls."""
+
+    slots: tuple[float | None, ...]
+    at: int
+    """The slot that was written last; those after it are the oldest."""
+
+
+def ring_of(points: Iterable[tuple[int, float | None]]) -> Ring | None:
+    """Return (time in ns, value) as a ring with the highest value of each second; None without any value."""
+    known = [(at_ns // 10**9, value) for at_ns, value in points if value is not None]
+    if not known:
+        return None
+    newest = max(second for second, _ in known)
+    slots: list[float | None] = [None] * RING_SLOTS
+    for second, value in known:
+        if second > newest - RING_SLOTS:
+            there = slots[second % RING_SLOTS]
+            slots[second % RING_SLOTS] = value if there is None else max(there, value)
+    return Ring(tuple(slots), newest % RING_SLOTS)
+
+
 @dataclass(frozen=True, slots=True)
 class GaugeValue:
     """A figure on its true scale, 0 to maximum, in one unit."""
@@ -36,6 +63,9 @@ class GaugeValue:
     marks: tuple[Threshold, ...] = ()
     parts: tuple[Part, ...] = ()
     """Parts of the bar; empty: the value alone."""
+    end: str = ""
+    """The end of the scale in words, where it isn't fixed."""
+    history: Ring | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +96,15 @@ class PlotValue:
     marks: tuple[Threshold, ...] = ()
     gutter: int = 0
     """Least cells of its labels: plots below each other begin in one column."""
+    steps: tuple[Threshold, ...] = ()
+    """Starts of steps on the axis."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strips:
+    """Charts below each other over one axis, with one left edge and width; the first one has the axis."""
+
+    plots: tuple[PlotValue, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +112,6 @@ class HistogramValue:
     """Rows of (label, count, count in words)."""
 
     rows: tuple[tuple[str, float, str], ...]
-    least_top: float = 0.0
-    """Least count of a full bar: histograms side by side share it."""
 
 
 _ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 
 from fsconsole.model.sample import (
     BdiStats,
@@ -13,12 +14,14 @@ from fsconsole.model.sample import (
     Pressure,
     Role,
     Sample,
+    Temperature,
     Writeback,
 )
-from fsconsole.show.charts import GaugeValue, Part, Threshold
+from fsconsole.show.charts import GaugeValue, Part, Threshold, ring_of, round_above
 from fsconsole.show.history import RunSnapshot
 from fsconsole.text import pad_left, pad_right, printable, shorten_middle
 from fsconsole.units import (
+    brief_bytes,
     fixed,
     format_bytes,
     format_elapsed,
@@ -36,6 +39,7 @@ _OVER_LIMIT = 1.05
 """The scale of dirty memory ends above the limit, which is a mark on it."""
 _QUEUE = 32.0
 _LATENCY_MS = 10.0
+_HOTTEST_C = 100.0
 """Least ends of the scales that have no natural end."""
 
 
@@ -47,25 +51,61 @@ def gauges(snapshot: RunSnapshot) -> tuple[GaugeValue, ...]:
     targets = sample.targets
     write, read = write_limit(snapshot), read_limit(snapshot)
     busy, queue, latency = _of_targets(targets)
-    return (
-        _rate("write", sum(d.write_bytes_s for d in targets) if targets else None, write),
-        _rate("read", sum(d.read_bytes_s for d in targets) if targets else None, read),
-        _dirty(sample.writeback),
+    first = (
+        _dirty(sample.writeback, losses=True),
         _cpu(sample.cpu),
         busy,
-        _bdi(sample.bdi, write[0]),
         _pressure("I/O wait", sample.pressure, "io"),
+        *_temperature(sample.temperature),
+        _rate("write", _sum(sample, _WRITTEN), write),
+        _rate("read", _sum(sample, _READ), read),
+        _bdi(sample.bdi, write[0]),
         queue,
         latency,
         _pressure("mem wait", sample.pressure, "memory"),
         _pressure("CPU wait", sample.pressure, "cpu"),
         _inodes(sample.bdi),
         *(_lower(device, write[0]) for device in sample.devices if device.role is not Role.TARGET),
+    )
+    return (
+        *(_with_history(gauge, snapshot.history.recent) for gauge in first),
         *(
             replace(_cpu(cpu.shares), label=f"CPU {cpu.number}", text=f"{cpu.shares.busy:.0f} % busy")
             for cpu in sample.per_cpu
         ),
     )
+
+
+_WRITTEN, _READ = attrgetter("write_bytes_s"), attrgetter("read_bytes_s")
+
+
+def _sum(sample: Sample, figure: Callable[[DeviceRates], float]) -> float | None:
+    targets = sample.targets
+    return sum(map(figure, targets)) if targets else None
+
+
+def _busiest(sample: Sample) -> float | None:
+    return max((min(device.utilisation_percent, 100.0) for device in sample.targets), default=None)
+
+
+_HISTORIES: Mapping[str, Callable[[Sample], float | None]] = {
+    "CPU": lambda sample: sample.cpu.busy,
+    "busy": _busiest,
+    "I/O wait": lambda sample: None if sample.pressure is None else sample.pressure.io_some_percent,
+    "temp": lambda sample: None if sample.temperature is None else sample.temperature.highest_c,
+    "write": lambda sample: _sum(sample, _WRITTEN),
+    "read": lambda sample: _sum(sample, _READ),
+    "mem wait": lambda sample: None if sample.pressure is None else sample.pressure.memory_some_percent,
+    "CPU wait": lambda sample: None if sample.pressure is None else sample.pressure.cpu_some_percent,
+}
+"""Gauges with a history of a minute, by their labels."""
+
+
+def _with_history(gauge: GaugeValue, recent: Sequence[Sample]) -> GaugeValue:
+    figure = _HISTORIES.get(gauge.label)
+    if figure is None or gauge.value is None:
+        return gauge
+    return replace(gauge, history=ring_of((sample.monotonic_ns, figure(sample)) for sample in recent))
 
 
 def write_limit(snapshot: RunSnapshot) -> tuple[float, str]:
@@ -100,6 +140,11 @@ def _gauge(label: str, value: float, maximum: float, text: str, *parts: Part | s
     return GaugeValue(label, value, maximum, text, parts=made)
 
 
+def _ended(gauge: GaugeValue, end: str) -> GaugeValue:
+    """Return a gauge with the end of its scale in words."""
+    return replace(gauge, end=end)
+
+
 def _missing(label: str, why: str) -> GaugeValue:
     return GaugeValue(label, None, 1.0, why)
 
@@ -107,21 +152,25 @@ def _missing(label: str, why: str) -> GaugeValue:
 def _rate(label: str, bytes_s: float | None, limit: tuple[float, str]) -> GaugeValue:
     if bytes_s is None:
         return _missing(label, "no device")
-    end, what = limit
+    most, what = limit
     # No longer than that of a fast disk: the gauges' ends stand in line.
     words = f"{fixed(bytes_s / 1e6, 2)} MB/s" if 0 < bytes_s < 1e6 else format_rate(bytes_s)
-    of = f" of {what} {significant(end / 1e6)}" if end else ""
-    return _gauge(label, bytes_s, max(end, 1.0), words + of, label)
+    of = f" of {what} {significant(most / 1e6)}" if most else ""
+    # A bar that is full would say that no more is possible, which a peak so far doesn't.
+    end = most if what == "raw" else round_above(max(most, bytes_s))
+    return _ended(_gauge(label, bytes_s, max(end, 1.0), words + of, label), format_rate(end) if end else "")
 
 
-def _dirty(writeback: Writeback) -> GaugeValue:
+def _dirty(writeback: Writeback, *, losses: bool = False) -> GaugeValue:
+    """Return dirty memory against its limits; losses: worded as what a power failure loses."""
     limit, background = writeback.threshold_bytes, writeback.background_threshold_bytes
-    named = ((background, "bg"), (limit, "limit"))
+    named = ((background, "bg"), (limit, f"limit {brief_bytes(limit)}" if limit else ""))
+    text = f"{format_bytes(writeback.dirty_bytes)} + {format_bytes(writeback.writeback_bytes)} writeback"
     return GaugeValue(
         label="dirty",
         value=float(writeback.pending_bytes),
         maximum=limit * _OVER_LIMIT if limit else max(2.0 * writeback.pending_bytes, 1.0),
-        text=f"{format_bytes(writeback.dirty_bytes)} + {format_bytes(writeback.writeback_bytes)} writeback",
+        text=f"lost if power fails now: {brief_bytes(writeback.pending_bytes)}" if losses else text,
         marks=tuple(Threshold(float(value), name) for value, name in named if value),
         parts=(
             Part(float(writeback.dirty_bytes), "dirty"),
@@ -144,6 +193,7 @@ def _of_targets(targets: Sequence[DeviceRates]) -> tuple[GaugeValue, GaugeValue,
     if known:
         end = max(_LATENCY_MS, _end_of_scale(max(known)))
         latency = _gauge("latency", max(known), end, f"{significant(max(known))} ms a request", "value")
+        latency = _ended(latency, f"{significant(end)} ms")
     if not targets:
         return _missing("busy", "no device"), _missing("queue", "no device"), latency
     busiest = max(targets, key=lambda device: device.utilisation_percent)
@@ -153,7 +203,8 @@ def _of_targets(targets: Sequence[DeviceRates]) -> tuple[GaugeValue, GaugeValue,
     depth = sum(map(_depth, targets))
     requests = sum(device.write_iops + device.read_iops for device in targets)
     text = f"{depth:.1f} queued, {requests:.0f} requests/s"
-    return busy, _gauge("queue", depth, max(_QUEUE, _end_of_scale(depth)), text, "queue"), latency
+    end = max(_QUEUE, _end_of_scale(depth))
+    return busy, _ended(_gauge("queue", depth, end, text, "queue"), f"{end:.0f}"), latency
 
 
 def _bdi(bdi: BdiStats | None, end_bytes_s: float) -> GaugeValue:
@@ -165,7 +216,8 @@ def _bdi(bdi: BdiStats | None, end_bytes_s: float) -> GaugeValue:
         return _missing("bdi", "".join(inodes))
     bandwidth = float(bdi.bandwidth_bytes_s)
     text = ", ".join([f"{format_rate(bandwidth)} bandwidth", *inodes])
-    return _gauge("bdi", bandwidth, max(end_bytes_s, bandwidth), text, "writeback")
+    end = round_above(max(end_bytes_s, bandwidth))
+    return _ended(_gauge("bdi", bandwidth, max(end, 1.0), text, "writeback"), format_rate(end) if end else "")
 
 
 def _inodes(bdi: BdiStats | None) -> GaugeValue:
@@ -179,7 +231,18 @@ def _inodes(bdi: BdiStats | None) -> GaugeValue:
     total = float(sum(count for _, count, _ in lists))
     text = ", ".join(f"{name} {count}" for name, count, _ in lists)
     parts = (Part(float(count), kind) for _, count, kind in lists)
-    return _gauge("inodes", total, max(10.0, _end_of_scale(total)), text, *parts)
+    end = max(10.0, round_above(total))
+    return _ended(_gauge("inodes", total, end, text, *parts), f"{end:.0f}")
+
+
+def _temperature(temperature: Temperature | None) -> tuple[GaugeValue, ...]:
+    """Return the temperature; nothing where no sensor tells it, as in virtual machines."""
+    if temperature is None or temperature.highest_c is None:
+        return ()
+    known = (("disk", temperature.disk_c), ("machine", temperature.machine_c))
+    text = ", ".join(f"{name} {value:.0f} C" for name, value in known if value is not None)
+    gauge = _gauge("temp", max(0.0, temperature.highest_c), _HOTTEST_C, text, "value")
+    return (_ended(gauge, f"{_HOTTEST_C:.0f} C"),)
 
 
 def _pressure(label: str, pressure: Pressure | None, of: str) -> GaugeValue:
@@ -198,7 +261,8 @@ def _lower(device: DeviceRates, end_bytes_s: float) -> GaugeValue:
     text = f"{format_rate(moved)}, {device.utilisation_percent:.0f} % busy"
     parts = (Part(device.write_bytes_s, "write"), Part(device.read_bytes_s, "read"))
     label = shorten_middle(device.name, LABEL_CELLS)
-    return _gauge(label, moved, max(end_bytes_s, moved, 1.0), text, *parts)
+    end = round_above(max(end_bytes_s, moved))
+    return _ended(_gauge(label, moved, max(end, 1.0), text, *parts), format_rate(end) if end else "")
 
 
 def _depth(device: DeviceRates) -> float:

@@ -1,4 +1,4 @@
-"""The history of a run as curves: the current cell, the previous one, and the last minute, in bounded memory.
+"""The history of a run as curves: the current cell, its ghost, and the last minute, in bounded memory.
 
 A cell's curve has a bounded number of slots; where a cell outlasts them, two become one with the higher of each figure,
 so that a peak is never lost and hours cost as much as minutes.
@@ -10,12 +10,14 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.past import Point
+from fsconsole.journal.past import Point, point_of
 from fsconsole.model.metrics import Metric
-from fsconsole.model.plan import ASSUME_CLEAN, Plan
+from fsconsole.model.plan import ASSUME_CLEAN, Cell, Plan
 from fsconsole.model.sample import Sample
-from fsconsole.model.state import RunState, RunStatus
+from fsconsole.model.state import CellStatus, RunState, RunStatus
 from fsconsole.results.figures import cell_names
 from fsconsole.show.progress import begun_ns, mean_cell_s
 from fsconsole.show.race import Ranking
@@ -25,11 +27,13 @@ MAX_SLOTS = 480
 FIRST_SLOT_S = 0.25
 """The fastest sampling is 4 Hz: at first each sample has a slot of its own."""
 MINUTE_S = 60.0
-_RECENT = 360
+MOST_RECENT = 360
 """A minute and a half at 4 Hz."""
 
 Figures = tuple[float | None, ...]
-"""Bytes/s written and read, bytes dirty, CPU in percent: the highest of a slot."""
+"""Bytes/s of the devices and of the application, bytes dirty, CPU in percent: the highest of a slot."""
+DEVICE, APP, PENDING, CPU = range(4)
+"""Places in Figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +50,10 @@ class History:
     """Data of plots; best are the highest rates seen, in bytes/s, 0 where there are none."""
 
     current: Trace | None = None
-    previous: Trace | None = None
-    recent: tuple[tuple[int, Figures], ...] = ()
-    """The last minute whole, by CLOCK_MONOTONIC in ns, ascending."""
+    ghost: Trace | None = None
+    """Of the last finished cell of the same variant."""
+    recent: tuple[Sample, ...] = ()
+    """The last minute whole, ascending, without the figures per CPU."""
     best_write_bytes_s: float = 0.0
     best_read_bytes_s: float = 0.0
 
@@ -90,25 +95,34 @@ class Keeper:
 
     def __init__(self) -> None:
         self._current: Tracer | None = None
-        self._previous: Tracer | None = None
-        self._recent: deque[tuple[int, Figures]] = deque(maxlen=_RECENT)
+        self._recent: deque[Sample] = deque(maxlen=MOST_RECENT)
         self._best = (0.0, 0.0)
         self._oldest_ns: int | None = None
+        self.ghost: Trace | None = None
 
-    def add(self, points: Iterable[Point], state: RunState) -> None:
-        """Take new points, in their order."""
-        for point in points:
-            self._recent.append((point.monotonic_ns, _figures(point)))
+    @property
+    def cell(self) -> int | None:
+        """The cell whose curve is kept."""
+        return None if self._current is None else self._current.cell
+
+    def add(self, samples: Iterable[Sample], state: RunState) -> None:
+        """Take new samples, in their order."""
+        for sample in samples:
+            self._recent.append(replace(sample, per_cpu=()))
+            point = point_of(sample)
             self.add_best(point.write_bytes_s, point.read_bytes_s)
             if point.cell is None:
                 continue
             current, began = self._current, began_ns(state, point.cell)
             if current is None or (current.cell, current.began_ns) != (point.cell, began):
                 # The same cell with another start: an earlier attempt is no part of its curve.
-                if current is not None and current.cell != point.cell:
-                    self._previous = current
                 current = self._current = Tracer(point.cell, began)
             current.add(point)
+
+    def add_minute(self, samples: Iterable[Sample]) -> None:
+        """Take the samples before those that were taken, ascending, for the last minute alone."""
+        kept = [*(replace(sample, per_cpu=()) for sample in samples), *self._recent]
+        self._recent = deque(kept, maxlen=MOST_RECENT)
 
     def add_older(self, points: Iterable[Point], state: RunState) -> bool:
         """Take old points, the latest first; return whether older ones would still be of use."""
@@ -118,14 +132,12 @@ class Keeper:
                 return False
             self._oldest_ns = point.monotonic_ns
             self.add_best(point.write_bytes_s, point.read_bytes_s)
-            if len(self._recent) < _RECENT and (not self._recent or self._recent[0][0] >= point.monotonic_ns):
-                self._recent.appendleft((point.monotonic_ns, _figures(point)))
             if point.cell is not None and not self._put_older(point, state):
                 return False
         return True
 
     def add_past(self, points: Iterable[Point], state: RunState) -> None:
-        """Take what stands for the past of cells, in whatever order, all since the machine was booted."""
+        """Take what stands for the past of a cell, in whatever order, all since the machine was booted."""
         for point in points:
             self._put_older(point, state)
 
@@ -136,17 +148,18 @@ class Keeper:
 
     def history(self) -> History:
         """Return what is kept, as a value."""
-        newest_ns = self._recent[-1][0] if self._recent else 0
+        newest_ns = self._recent[-1].monotonic_ns if self._recent else 0
         since_ns = newest_ns - int(MINUTE_S * 1e9)
         return History(
             current=self._current.trace() if self._current is not None else None,
-            previous=self._previous.trace() if self._previous is not None else None,
-            recent=tuple(entry for entry in self._recent if since_ns <= entry[0] <= newest_ns),
+            ghost=self.ghost,
+            recent=tuple(one for one in self._recent if since_ns <= one.monotonic_ns <= newest_ns),
             best_write_bytes_s=self._best[0],
             best_read_bytes_s=self._best[1],
         )
 
     def _put_older(self, point: Point, state: RunState) -> bool:
+        """Return whether a point's cell is the one that is kept."""
         cell = point.cell
         if cell is None:
             return True
@@ -154,12 +167,27 @@ class Keeper:
             self._current = Tracer(cell, began_ns(state, cell))
         if cell == self._current.cell:
             self._current.add(point)
-            return True
-        if self._previous is None:
-            self._previous = Tracer(cell, began_ns(state, cell))
-        if cell == self._previous.cell:
-            self._previous.add(point)
-        return cell == self._previous.cell
+        return cell == self._current.cell
+
+
+def ghost_of(state: RunState, cell: int) -> int | None:
+    """Return the last finished cell of the same variant on the same device with the same load; None without one."""
+    cells = state.request.plan.cells
+    wanted = _alike(cells[cell])
+    others = (one.index for one in reversed(state.cells) if one.status is CellStatus.DONE and one.index != cell)
+    return next((index for index in others if _alike(cells[index]) == wanted), None)
+
+
+def _alike(cell: Cell) -> tuple[object, ...]:
+    return cell.variant, cell.target, cell.array, cell.members, cell.setting, cell.workloads
+
+
+def trace_of(points: Iterable[Point], cell: int, began: int) -> Trace:
+    """Return a finished cell's curve; began is its start by CLOCK_MONOTONIC in ns."""
+    tracer = Tracer(cell, began)
+    for point in points:
+        tracer.add(point)
+    return tracer.trace()
 
 
 def began_ns(state: RunState, cell: int) -> int:
@@ -167,8 +195,14 @@ def began_ns(state: RunState, cell: int) -> int:
     return begun_ns(state.cells[cell]) if 0 <= cell < len(state.cells) else 0
 
 
+def figures_of(sample: Sample) -> Figures:
+    """Return a sample's figures, as a curve has them."""
+    return _figures(point_of(sample))
+
+
 def _figures(point: Point) -> Figures:
-    return point.write_bytes_s, point.read_bytes_s, point.pending_bytes, point.cpu_percent
+    device = None if point.write_bytes_s is None else point.write_bytes_s + (point.read_bytes_s or 0.0)
+    return device, point.load_bytes_s, point.pending_bytes, point.cpu_percent
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,7 +192,7 @@ def _in_sight(rows: Sequence[RaceRow], most: int) -> list[RaceRow]:
 
 def _after(row: RaceRow, figure: str, *, alive: bool) -> str:
     change = "base" if row.is_baseline else "" if row.change is None else f"{100 * row.change:+.0f} %"
-    running = f"{'running' if alive else 'stopped'} #{row.repeat}" if row.is_running else ""
+    running = (f"running #{row.repeat}" if alive else "interrupted") if row.is_running else ""
     words = "  ".join(filter(None, (running, f"{row.failed} failed" if row.failed else "")))
     text = (
         f"{pad_left(figure, _FIGURE_CELLS)}{row.rounds:>{_ROUNDS_CELLS}}  {pad_right(change, _CHANGE_CELLS - 2)}{words}"

@@ -13,13 +13,25 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import is_alive, list_runs
 from fsconsole.model.events import CommandFinished, ControlAnswer, Verb
+from fsconsole.model.plan import StepKind
 from fsconsole.model.state import OPEN_STATUSES, CellState, CellStatus, RunState, RunStatus, StepState
 from fsconsole.results.figures import status_words
-from fsconsole.show.charts import PlotValue, Series, Threshold
-from fsconsole.show.gauges import read_limit, write_limit
-from fsconsole.show.history import MINUTE_S, Figures, RunSnapshot
+from fsconsole.show.charts import PlotValue, Series, Strips, Threshold, round_above
+from fsconsole.show.history import (
+    APP,
+    CPU,
+    DEVICE,
+    FIRST_SLOT_S,
+    MINUTE_S,
+    PENDING,
+    Figures,
+    RunSnapshot,
+    Trace,
+    figures_of,
+)
 from fsconsole.show.lines import TextLine, block
 from fsconsole.show.progress import (
+    begun_ns,
     cell_head,
     check_verdict,
     command_words,
@@ -31,12 +43,7 @@ from fsconsole.show.progress import (
 )
 from fsconsole.show.race import MOST_ROWS
 from fsconsole.text import cells_of, decode, pad_right, printable, printable_lines, shorten_middle
-from fsconsole.units import (
-    format_bytes,
-    format_elapsed,
-    format_rate,
-    format_seconds,
-)
+from fsconsole.units import brief_bytes, format_guess, format_rate, format_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +135,6 @@ _STRIPS, _ONE_STRIP = 8, 5
 """Least heights of both charts over one axis, and of one."""
 _LEAST_GAUGES = 3
 _LEAST_ROWS = 1 + MOST_ROWS
-WIDE_COLUMNS = 150
-"""From here on gauges stand in two columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,8 +253,12 @@ def event_line(snapshot: RunSnapshot, width: int) -> str:
     """Return the latest event: a warning of the running cell, else the end of the cell before it, else one of the run."""
     state = snapshot.state
     running = state.cells[state.current_cell] if state.current_cell is not None else None
-    if running is not None and running.warnings:
-        latest = running.warnings[-1]
+    # What was warned of in the cells before is no news.
+    before = state.cells[max(0, running.index - _LOOKED_BACK) : running.index] if running is not None else ()
+    known = {warning.kind for cell in before for warning in cell.warnings}
+    fresh = [one for one in running.warnings if one.kind not in known] if running is not None else []
+    if fresh:
+        latest = fresh[-1]
         return shorten_middle(printable(f"warning: {latest.kind.value.replace('-', ' ')}: {latest.reason}"), width)
     last = state.current_cell if state.current_cell is not None else len(state.cells)
     over = (cell for cell in reversed(state.cells[:last]) if cell.status in _TOLD)
@@ -262,6 +271,7 @@ def event_line(snapshot: RunSnapshot, width: int) -> str:
     return ""
 
 
+_LOOKED_BACK = 50
 _TOLD = frozenset({CellStatus.DONE, CellStatus.FAILED, CellStatus.STOPPED})
 
 
@@ -352,67 +362,142 @@ def _output(command: CommandFinished, read: Read, width: int) -> Iterator[TextLi
         yield from block(f"     {line}", width)
 
 
-# The history of a run as one plot: throughput, dirty memory or CPU, of the whole cell or of the last minute.
+# Charts of the current cell over one time axis: throughput with dirty memory below, or CPU.
 
 
 class Plotted(str, Enum):
-    """Plots; the values are shown."""
+    """What is drawn; the values are shown."""
 
-    THROUGHPUT = "throughput"
-    DIRTY = "dirty memory"
+    MOVED = "throughput and dirty memory"
     CPU = "CPU"
+    NOTHING = "nothing"
 
     @property
     def following(self) -> Plotted:
-        """Next plot."""
+        """Next one."""
         every = tuple(Plotted)
         return every[(every.index(self) + 1) % len(every)]
 
 
-_WRITE, _READ, _PENDING, _CPU = range(4)
-_CURVES = {
-    Plotted.THROUGHPUT: ((_WRITE, "write", "write"), (_READ, "read", "read")),
-    Plotted.DIRTY: ((_PENDING, "dirty + writeback", "dirty"),),
-    Plotted.CPU: ((_CPU, "CPU busy", "cpu"),),
-}
 _LEAST_S = 10.0
+_GAP_S = 3.0
+"""Empty part of a ring, between the newest and the oldest figures."""
 
 Points = tuple[tuple[float, Figures], ...]
 
 
-def plot(snapshot: RunSnapshot, shown: Plotted, *, last_minute: bool) -> PlotValue:
-    """Return the plot; behind the cell's curve lies that of the cell before it."""
-    current, previous = snapshot.history.current, snapshot.history.previous
-    if last_minute:
-        recent = snapshot.history.recent
-        newest_ns = recent[-1][0] if recent else 0
-        points: Points = tuple(((at_ns - newest_ns) / 1e9, figures) for at_ns, figures in recent)
-        series = [_series(points, *curve) for curve in _CURVES[shown]]
-        begin_s, end_s, lasts = -MINUTE_S, 0.0, "the last minute"
-    else:
-        traces = [trace for trace in (current, previous) if trace is not None and trace.points]
-        begin_s, end_s = 0.0, max([_LEAST_S, *(trace.points[-1][0] + trace.slot_s for trace in traces)])
-        series = [_series(current.points, *curve) for curve in _CURVES[shown]] if current else []
-        lasts = f"cell {current.cell + 1}, {format_elapsed(end_s)}" if current else format_elapsed(end_s)
-        if previous is not None:
-            figure, name, style = _CURVES[shown][0]
-            name = f"{name}, cell {previous.cell + 1}"
-            series.append(replace(_series(previous.points, figure, name, style), behind=True))
-    marks: tuple[Threshold, ...] = ()
-    if shown is Plotted.DIRTY and snapshot.sample is not None:
-        dirty = snapshot.sample.writeback
-        limits = ((dirty.background_threshold_bytes, "background"), (dirty.threshold_bytes, "limit"))
-        marks = tuple(Threshold(float(value), name) for value, name in limits if value)
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """A time axis with the curve of the current cell, and of the ghost; both in seconds on it."""
+
+    points: Points
+    ghost: Points
+    end_s: float
+    words: str
+    steps: tuple[Threshold, ...]
+
+
+def strips(snapshot: RunSnapshot, shown: Plotted, *, last_minute: bool, width: int) -> Strips:
+    """Return the charts; below ALL_STEPS_COLUMNS columns they have one curve each."""
+    axis = _minute(snapshot) if last_minute else _whole_cell(snapshot)
     if shown is Plotted.CPU:
-        highest, words = 100.0, "100 %"
-    elif shown is Plotted.THROUGHPUT:
-        highest = max(write_limit(snapshot)[0], read_limit(snapshot)[0], 1e6)
-        words = format_rate(highest)
-    else:
-        known = [y for curve in series for _, y in curve.points if not math.isnan(y)]
-        highest = max([*known, *(mark.value for mark in marks), 2.0**20])
-        words = format_bytes(highest)
-    return PlotValue(tuple(series), begin_s, end_s, highest, words, lasts, marks)
+        cpu = sample.cpu.busy if (sample := snapshot.sample) is not None else 0.0
+        return Strips((_chart(axis, (_series(axis.points, CPU, f"CPU {cpu:.0f} % busy", "cpu"),), 100.0, "100 %"),))
+    return Strips((_throughput(snapshot, axis, is_wide=width >= ALL_STEPS_COLUMNS), _dirty(snapshot, axis)))
+
+
+def _chart(
+    axis: _Axis, series: Sequence[Series], top: float, words: str, marks: tuple[Threshold, ...] = ()
+) -> PlotValue:
+    return PlotValue(tuple(series), 0.0, axis.end_s, top, words, axis.words, marks, steps=axis.steps)
+
+
+_LOADS = frozenset({StepKind.WORKLOAD, StepKind.RAW_WRITE, StepKind.RAW_READ, StepKind.READTEST})
+
+
+def _origin_s(cell: CellState) -> float:
+    """Return when a cell's first load began, in seconds since the cell's start; 0 before it."""
+    began = begun_ns(cell)
+    return next(((one.started_monotonic_ns - began) / 1e9 for one in cell.steps if one.kind in _LOADS), 0.0)
+
+
+def _whole_cell(snapshot: RunSnapshot) -> _Axis:
+    """Return the axis from the first load's start to a time that is doubled when it is reached: nothing scrolls.
+
+    What was zeroed or discarded before it has other rates, and takes another time in each cell.
+    """
+    cells = snapshot.state.cells
+    current, ghost = (
+        _from_load(trace, cells[trace.cell]) if trace is not None and trace.cell < len(cells) else ()
+        for trace in (snapshot.history.current, snapshot.history.ghost)
+    )
+    end_s, steps = _LEAST_S, list[Threshold]()
+    while end_s <= max((points[-1][0] for points in (current, ghost) if points), default=0.0):
+        end_s *= 2
+    trace = snapshot.history.current
+    if trace is not None and trace.cell < len(cells):
+        cell = cells[trace.cell]
+        origin_ns = begun_ns(cell) + int(_origin_s(cell) * 1e9)
+        steps += [Threshold((one.started_monotonic_ns - origin_ns) / 1e9, one.kind.value) for one in cell.steps]
+    return _Axis(current, ghost, end_s, f"0 to {format_guess(end_s)}", tuple(steps))
+
+
+def _from_load(trace: Trace, cell: CellState) -> Points:
+    origin_s = _origin_s(cell)
+    # At first a slot holds one sample, which may be of its end.
+    reach_s = trace.slot_s if trace.slot_s == FIRST_SLOT_S else 0.0
+    return tuple(
+        (max(0.0, at_s - origin_s), figures)
+        for at_s, figures in trace.points
+        if at_s >= origin_s or at_s + reach_s > origin_s
+    )
+
+
+def _minute(snapshot: RunSnapshot) -> _Axis:
+    """Return the last minute as a ring: a figure stands where the clock's second is."""
+    recent = snapshot.history.recent
+    newest_ns = recent[-1].monotonic_ns if recent else 0
+    kept = [one for one in recent if newest_ns - one.monotonic_ns < (MINUTE_S - _GAP_S) * 1e9]
+    points = sorted((one.monotonic_ns / 1e9 % MINUTE_S, figures_of(one)) for one in kept)
+    return _Axis(tuple(points), (), MINUTE_S, "last 60 s", ())
+
+
+def _throughput(snapshot: RunSnapshot, axis: _Axis, *, is_wide: bool) -> PlotValue:
+    sample, ghost = snapshot.sample, snapshot.history.ghost
+    targets = sample.targets if sample is not None else ()
+    moved = sum(device.write_bytes_s + device.read_bytes_s for device in targets)
+    app = sample.load.bytes_s if sample is not None and sample.load is not None else None
+    app_words = "" if app is None else f"app {format_rate(app)}"
+    disk = f"disk {format_rate(moved)}" if targets else "disk"
+    if not is_wide and app_words:
+        disk = f"{disk} ({app_words})"
+    series = [_series(axis.points, DEVICE, disk, "write")]
+    if is_wide:
+        series.append(_series(axis.points, APP, app_words or "app", "value"))
+        if ghost is not None and axis.ghost:
+            name = f"disk, cell {ghost.cell + 1}"
+            series.append(replace(_series(axis.ghost, DEVICE, name, "write"), behind=True))
+    top = round_above(_highest(series)) or 1e6
+    return _chart(axis, series, top, format_rate(top))
+
+
+def _dirty(snapshot: RunSnapshot, axis: _Axis) -> PlotValue:
+    sample = snapshot.sample
+    now = f"dirty {brief_bytes(sample.writeback.pending_bytes)}" if sample is not None else "dirty"
+    series = (_series(axis.points, PENDING, now, "dirty"),)
+    top = 2.0**20
+    while top <= _highest(series):
+        top *= 2
+    marks: tuple[Threshold, ...] = ()
+    if sample is not None:
+        writeback = sample.writeback
+        limits = ((writeback.background_threshold_bytes, "background"), (writeback.threshold_bytes, "limit"))
+        marks = tuple(Threshold(float(value), name) for value, name in limits if value)
+    return _chart(axis, series, top, brief_bytes(top), marks)
+
+
+def _highest(series: Sequence[Series]) -> float:
+    return max((y for one in series for _, y in one.points if not math.isnan(y)), default=0.0)
 
 
 def _series(points: Points, figure: int, name: str, style: str) -> Series:

@@ -16,6 +16,7 @@ from fsconsole.model.load import ThreadState
 from fsconsole.model.metrics import Metric
 from fsconsole.model.sample import (
     LoadProgress,
+    Role,
     Sample,
     StepProgress,
     Writeback,
@@ -24,6 +25,7 @@ from fsconsole.system.files import KeptFile
 from fsconsole.system.memfd import CounterPage
 from fsconsole.telemetry import machine
 from fsconsole.telemetry.block import SYS, DeviceGauge, watched_tree
+from fsconsole.telemetry.heat import HeatGauge
 from fsconsole.telemetry.rates import MOST, Unreadable
 
 Counted = TypeVar("Counted")
@@ -203,6 +205,7 @@ class Gauges:
             for name in machine.RESOURCES
         }
         self.devices = DeviceGauges(sources.sys, self._lock)
+        self._heat = HeatGauge(sources.sys)
         self._bdi: KeptFile | None = None
         self._load: LoadGauge | None = None
 
@@ -233,6 +236,8 @@ class Gauges:
             stalls = ((name, self._pressure.get(name)) for name in machine.RESOURCES)
             shares = [self._try(f"pressure {name}", gauge.read) if gauge else None for name, gauge in stalls]
             load = self._try("load", self._load.read) if self._load else None
+            targets = tuple(gauge.device.name for gauge in gauges if gauge.device.role is Role.TARGET)
+            heat = self._try("temperature", lambda: self._heat.read(targets))
         if cpu is None or writeback is None:
             return None
         return Sample(
@@ -249,6 +254,7 @@ class Gauges:
             pressure=machine.pressure_of(*shares),
             load=load,
             progress=place.progress,
+            temperature=heat,
         )
 
     def dirty_bytes(self) -> int:

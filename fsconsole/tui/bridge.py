@@ -16,27 +16,33 @@ from fsconsole.client.follow import POLL_S, RunFollower
 from fsconsole.client.runs import is_read_only
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import JournalUnusable
+from fsconsole.journal.events import Cursor
 from fsconsole.journal.fold import fold
 from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.past import best_before, highest_before, point_of, points_before
+from fsconsole.journal.past import best_before, highest_before, points_before, read_curve
+from fsconsole.journal.reader import JournalReader
 from fsconsole.model.state import RunState, RunStatus
 from fsconsole.show.history import (
     FIRST_SLOT_S,
     MAX_SLOTS,
+    MOST_RECENT,
     CellEstimates,
     Keeper,
     Names,
     RunSnapshot,
     began_ns,
+    ghost_of,
     known_of,
     names_of,
+    trace_of,
 )
 from fsconsole.show.race import Ranking, current_workload, ranking_of
 
 _IDLE_S = 1.0
 """Between polls of a run without an engine: it may be resumed."""
 _OLD_POINTS = 1000
-"""Read one by one: more than the last minute, and all of a short run."""
+"""Read one by one: all of a short run."""
+_NO_EVENTS = 2**62
 _FIRST_SLOT_NS = int(FIRST_SLOT_S * 1e9)
 
 
@@ -56,6 +62,9 @@ class Watch:
         self._ranking: tuple[object, Ranking | None] = ((), None)
         """Ranking, and what it was made of: a grid of many cells takes longer than a poll."""
         self._older = self._follower.samples_before
+        self._sought: tuple[int | None, object] = (None, None)
+        """Cell whose ghost was looked for, and all cells as they were then."""
+        self._has_minute = False
         self._past: int | None = None
         """The last sample of the curves' further past, 0 where they have none; None before it is known."""
 
@@ -65,8 +74,9 @@ class Watch:
         if not os.path.lexists(self._folder.journal):
             # To its reader a journal that isn't there is one that is yet to come.
             raise JournalUnusable(path=self._folder.journal, why="it is gone")
-        self._keeper.add((point_of(sample) for sample in seen.batch.samples), seen.state)
+        self._keeper.add(seen.batch.samples, seen.state)
         state = seen.state
+        self._find_ghost(state)
         dead = not seen.alive and state.status is not RunStatus.FINISHED
         if dead:
             # The word that the journal didn't take; a following engine takes it back.
@@ -88,6 +98,18 @@ class Watch:
             is_imported=self._folder.is_imported,
         )
 
+    def _find_ghost(self, state: RunState) -> None:
+        cell = self._keeper.cell
+        if cell == self._sought[0] and state.cells is self._sought[1]:
+            return
+        self._sought = (cell, state.cells)
+        ghost = None if cell is None or not 0 <= cell < len(state.cells) else ghost_of(state, cell)
+        known = None if self._keeper.ghost is None else self._keeper.ghost.cell
+        if ghost != known:
+            began = 0 if ghost is None else began_ns(state, ghost)
+            points = () if ghost is None else read_curve(self._folder, ghost, began)
+            self._keeper.ghost = None if ghost is None else trace_of(points, ghost, began)
+
     def _ranked(self, state: RunState) -> Ranking | None:
         of = (tuple(cell.status for cell in state.cells), state.current_cell, current_workload(state), state.status)
         if self._ranking[0] != of:
@@ -99,6 +121,13 @@ class Watch:
         if not self._older:
             return False
         state, journal = self._follower.state, self._folder.journal
+        if not self._has_minute:
+            self._has_minute = True
+            # Past all observations: of those none is missing.
+            before = Cursor(_NO_EVENTS, max(0, self._older - MOST_RECENT))
+            seen = JournalReader(journal).read_since(before, max_samples=self._older - before.sample)
+            self._keeper.add_minute(seen.samples)
+            return True
         if self._past is None:
             following, points = points_before(journal, self._older, _OLD_POINTS)
             self._past = following if self._keeper.add_older(points, state) else 0

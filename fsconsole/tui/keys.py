@@ -278,7 +278,7 @@ KEYS = (
         Use("cell", "beside", "Beside", "another cell beside this one, on the same scales; again: without"),
     )),
     Key(("t",), "chart", (
-        Use("run", "plotted", "Chart", "draw throughput, dirty memory or CPU", rank=7),
+        Use("run", "plotted", "Chart", "draw throughput and dirty memory, CPU, or nothing", rank=7),
         Use("results", "curves", "Curves", "draw this block's columns over threads, block sizes, ..."),
         Use("cell", "section('curves')", "Curves", "over time"),
     )),
@@ -318,7 +318,6 @@ ANSWERS = (
 
 COMMANDS = (
     Use("devices", "demo", "Demo", "start a first comparison; touches no disk"),
-    Use("run", "plot_shown", "Chart on or off", "show or hide the chart"),
     Use("results", "sort_by", "Sort by", "sort by a variant's name, an axis or any column"),
     Use("results", "all_pairs", "All pairs", "compare every row with every other one"),
     Use("results", "with_redone", "Replaced rounds", "show figures of replaced rounds too"),

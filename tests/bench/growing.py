@@ -19,7 +19,10 @@ from dataclasses import replace
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.writer import JournalWriter
+from fsconsole.model.events import CellStarted, StepStarted
+from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import Sample
+from fsconsole.model.state import RunState
 from fsconsole.system.locks import FileLock
 from tests.bench.made_samples import PERIOD_NS, made_samples
 
@@ -52,6 +55,7 @@ def main() -> int:
     assert last is not None
     with FileLock.acquire(folder.lock):
         writer = JournalWriter(folder)
+        begin_again(writer, read_state(folder))
         samples = (
             replace(sample, cell=last.cell, step=last.step)
             for sample in made_samples(10**9, cpus=CPUS, members=MEMBERS)
@@ -63,6 +67,17 @@ def main() -> int:
             _in_time(writer, samples)
         writer.close(finished=False)
     return 0
+
+
+def begin_again(writer: JournalWriter, state: RunState) -> None:
+    """Begin the last cell's load once more, so that its curve begins now: the recorded one is of another boot."""
+    assert state.last_sample is not None
+    cell = state.last_sample.cell or 0
+    attempt = state.cells[cell].attempt + 1
+    steps = state.request.plan.cells[cell].steps
+    number = next(number for number, step in enumerate(steps) if step.kind is StepKind.WORKLOAD)
+    writer.record(CellStarted(cell, attempt))
+    writer.record(StepStarted(cell, attempt, number, StepKind.WORKLOAD, steps[number].title))
 
 
 def _in_time(writer: JournalWriter, samples: Iterator[Sample]) -> None:

@@ -90,10 +90,7 @@ def _is_whole(pilot: Pilot[None]) -> bool:
     assert isinstance(screen, RunScreen)
     assert screen.snapshot is not None
     history = screen.snapshot.history
-    if history.current is None or history.previous is None:
-        return False
-    first_s = history.previous.points[0][0]
-    return len(history.current.points) > _SLOTS and first_s <= history.previous.slot_s
+    return history.current is not None and len(history.current.points) > _SLOTS
 
 
 def _table(pilot: Pilot[None]) -> object:

@@ -22,6 +22,7 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.system.locks import FileLock
+from tests.bench.growing import begin_again
 from tests.bench.made_samples import made_samples
 from tests.tui.on_a_pty import COLUMNS, ESCAPES, LINES, read_for, read_until, terminal
 from tests.tui.recorded import recorded
@@ -102,6 +103,7 @@ def growing(folder: RunFolder) -> Iterator[None]:
 
     with FileLock.acquire(folder.lock):
         writer = JournalWriter(folder)
+        begin_again(writer, state)
         thread = threading.Thread(target=append)
         thread.start()
         try:

@@ -108,6 +108,7 @@ async def test_an_engine_that_dies_while_its_run_is_watched_is_told_with_both_re
             await shows(pilot, "WORKLOAD")
             run.die()
             await shows(pilot, "engine died in workload of cell 1", "C Clean up", "r Resume")
+            await shows(pilot, "ext4 data=ordered - 0 base interrupted")
             await shows(pilot, "Its engine died: C cleans up, r resumes the run.")
             await pilot.press("C")
             await shows(pilot, "marked as interrupted")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sqlite3
 import sys
 from contextlib import closing
@@ -45,14 +46,14 @@ async def test_each_run_that_the_session_names_says_where_it_stands(tmp_path: Pa
             await pilot.press("1", "3")
             screen = pilot.app.screen
             await until(pilot, lambda f=folder, s=screen: s.snapshot and s.snapshot.folder == f)
-            await shows(pilot, STANDING[folder.name], "write [", "dirty [", "CPU [", "last gauges", "l Log")
+            await shows(pilot, STANDING[folder.name], "write  ", "dirty  ", "CPU  ", "60 s", "last gauges", "l Log")
 
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_screen_and_log_look_as_kept(tmp_path: Path, size: tuple[int, int]) -> None:
     for name, key, words in (
-        ("raw", "3", (STANDING["raw"], "write, cell")),
-        ("killed", "3", (STANDING["killed"], "write, cell")),
+        ("raw", "3", (STANDING["raw"], "of peak 5869")),
+        ("killed", "3", (STANDING["killed"], "of peak 820")),
         ("failed", "l", ("Cell 3 of 3", "$ mkfs.ext4")),
     ):
         app = console(folder=recorded(name, tmp_path), runs_dir=tmp_path)
@@ -85,35 +86,48 @@ async def test_the_log_shows_commands_with_exit_codes_and_what_they_printed(tmp_
         await shows(pilot, "Cell 6 of 6: ext4 data=ordered", "$ mkfs.ext4", "exit 0")
         await shows(pilot, r"\x1b[31mhostile [/x] \xff")
         await pilot.press("escape")
-        await shows(pilot, "write [")
+        await shows(pilot, "write  ")
 
 
-async def test_keys_choose_what_is_plotted_in_any_size(tmp_path: Path) -> None:
+async def test_keys_choose_what_is_drawn_in_any_size(tmp_path: Path) -> None:
     async with drive(console(folder=recorded("grid", tmp_path), runs_dir=tmp_path), "3") as pilot:
-        await shows(pilot, "cell 6, 10.0 s", "write, cell 5")
+        shown = await shows(pilot, "0 to 10 s", "disk 384 MB/s", "dirty 216 MiB", "lost if power fails now: 216 MiB")
+        assert "app" not in shown
         await pilot.press("t")
-        await shows(pilot, "dirty + writeback")
-        await pilot.press("t")
-        await shows(pilot, "CPU busy", "100 %")
+        await shows(pilot, "CPU 45 % busy", "100 %")
         await pilot.press("z")
-        await shows(pilot, "the last minute")
-        pilot.app.screen.action_plot_shown()
-        await shows(pilot, "latency [")
-        assert "CPU busy" not in picture(pilot)
-        for size in ((20, 5), (60, 16), (200, 60), (80, 24)):
+        await shows(pilot, "last 60 s")
+        await pilot.press("t")
+        await shows(pilot, "Chart: nothing.", "latency")
+        assert "last 60 s" not in picture(pilot)
+        await pilot.press("t", "z")
+        for size in ((20, 5), (60, 16), (200, 60), (120, 40), (80, 24)):
             await pilot.resize_terminal(*size)
             await pilot.pause()
-        await shows(pilot, "finished", "write [")
+            if size[0] >= 120:
+                await shows(pilot, "disk, cell 4", "CPU  ", "[", "60 s")
+        await shows(pilot, "finished", "write  ")
 
 
-async def test_a_slow_link_has_no_plot_unless_it_is_asked_for(tmp_path: Path) -> None:
+async def test_charts_over_one_time_axis_share_their_left_edge_and_width(tmp_path: Path) -> None:
+    for size in SIZES:
+        async with drive(
+            console(folder=recorded("grid", tmp_path / str(size[0])), runs_dir=tmp_path), "3", size=size
+        ) as pilot:
+            lines = (await shows(pilot, "0 to 10 s", "60 s")).splitlines()
+            edges = {line.index("│") for line in lines if re.match(r" *([0-9.]+ [MKG]i?B(/s)?|0)?│", line)}
+            rings = {line.index("60 s ") for line in lines if "60 s " in line}
+            assert edges == {10}
+            assert len(rings) == 1
+
+
+async def test_a_slow_link_has_the_same_charts_in_ascii(tmp_path: Path) -> None:
     app = console(folder=recorded("grid", tmp_path), runs_dir=tmp_path, slow=True, glyphs=ASCII)
     async with drive(app, "3") as pilot:
-        shown = await shows(pilot, "write [", "latency [")
-        assert "10.0 s" not in shown
+        shown = await shows(pilot, "0 to 10 s", "lost if power fails now")
         assert shown.isascii()
         await pilot.press("t")
-        await shows(pilot, "Plot: dirty memory.", "dirty + writeback")
+        await shows(pilot, "Chart: CPU.", "CPU 45 % busy")
 
 
 async def test_a_journal_that_can_not_be_read_is_a_sentence(tmp_path: Path) -> None:

@@ -20,10 +20,12 @@ from fsconsole.errors import FsconsoleError
 from fsconsole.journal.folder import read_tail
 from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.model.events import Verb
+from fsconsole.model.sample import Sample
 from fsconsole.model.state import OPEN_STATUSES, CellState, RunStatus
 from fsconsole.show import run as view
+from fsconsole.show.charts import GaugeValue
 from fsconsole.show.gauges import age_words, gauges
-from fsconsole.show.history import RunSnapshot
+from fsconsole.show.history import RunSnapshot, Trace
 from fsconsole.show.lines import TextLine
 from fsconsole.show.race import RankingTable, ranking_table
 from fsconsole.text import cells_of
@@ -120,7 +122,7 @@ class RaceRows(Keyed):
 
 _LIVING = frozenset({"pause", "skip", "stop_after", "stop_now", "detach"})
 _DEAD = frozenset({"cleanup", "resume"})
-_SEEN = frozenset({"log", "plotted", "window", "plot_shown"})
+_SEEN = frozenset({"log", "plotted", "window"})
 OFFERED_AT_TIMES = tuple(sorted(_LIVING | _DEAD | _SEEN))
 """Actions that check_action refuses at times."""
 
@@ -142,9 +144,12 @@ class RunScreen(ConsoleScreen):
         "The current step of a run, and the results of its cells so far.\n"
         "The console only watches: the run continues when you leave it, and when the terminal is lost.\n"
         "\n"
-        "write, read   what the targets move, against the raw row of this run or the best rate so far\n"
+        "chart         disk: what the targets read and write; app: what the workload sees;\n"
+        "              faint: the last finished cell of the same variant; below: dirty memory\n"
+        "60 s          the last minute as a ring: the gap moves, newest figures before it\n"
         "dirty         written and not on a device yet; at bg the kernel starts to write it out,\n"
         "              at the limit writers wait\n"
+        "write, read   what the targets move, against the raw row of this run or the best rate so far\n"
         "busy          share of time with requests at the device, their number, and how long one takes\n"
         "bdi           the kernel's idea of the device's speed; inodes: dirty / being written / for later\n"
         "I/O wait      share of time in which some task, or all, waited for I/O (pressure)"
@@ -156,23 +161,27 @@ class RunScreen(ConsoleScreen):
         super().__init__()
         self.snapshot: RunSnapshot | None = None
         self.faulty = False
-        self.plotted = view.Plotted.THROUGHPUT
+        self.plotted = view.Plotted.MOVED
         self.last_minute = False
-        self.plot_shown = True
         self._bridge: Bridge | None = None
         self._offered: tuple[bool | None, ...] = ()
+        self._gauges: tuple[GaugeValue, ...] = ()
+        self._sample: Sample | None = None
+        self._ghost: Trace | None = None
+        self._known: object = None
+        self._charted: object = None
+        """What the charts were made of: figures, and place, beside the sample and the ghost."""
 
     def content(self) -> Iterable[Widget]:
         yield Static(plain(""), id="title")
         yield List(id="cells")
         yield Static(plain(""), id="step")
-        yield Chart(id="gauges")
         yield Chart(id="plot")
+        yield Chart(id="gauges")
         yield Static(plain(""), id="event")
         yield Static(plain(_NOTHING), id="nothing")
 
     def on_mount(self) -> None:
-        self.plot_shown = not self.session.terminal.slow
         self.app.mode_change_signal.subscribe(self, self._on_mode)
         self.set_interval(1 / self.session.terminal.paint_hz, self.paint)
 
@@ -267,12 +276,22 @@ class RunScreen(ConsoleScreen):
         step = view.step_line(snapshot, now_ns, width - (cells_of(age) + 4 if age else 0))
         self._put("#step", "  ".join(filter(None, (step, f"({age})" if age else ""))))
         self._put("#event", view.event_line(snapshot, width))
-        values = gauges(snapshot)
-        self._share_out(snapshot, len(values))
+        history = snapshot.history
+        sizes = (len(history.recent), len(history.current.points) if history.current else 0)
+        known = (history.best_write_bytes_s, history.best_read_bytes_s, sizes, snapshot.state.current_step)
+        # Samples come half as often as paintings, and the past of a run that is opened comes in parts.
+        is_same = snapshot.sample is self._sample and history.ghost is self._ghost and known == self._known
+        if not is_same:
+            self._gauges = gauges(snapshot)
+        heights = self._share_out(snapshot, len(self._gauges))
         self._show_rows(snapshot)
-        self.query_one("#gauges", Chart).show(values)
-        if self.query_one("#plot").display:
-            value = view.plot(snapshot, self.plotted, last_minute=self.last_minute)
+        of = (heights, self.plotted, self.last_minute, self.size)
+        if is_same and of == self._charted:
+            return
+        self._sample, self._ghost, self._known, self._charted = snapshot.sample, history.ghost, known, of
+        self.query_one("#gauges", Chart).show(self._gauges)
+        if heights.plot:
+            value = view.strips(snapshot, self.plotted, last_minute=self.last_minute, width=width)
             self.query_one("#plot", Chart).show(value)
 
     def _show_rows(self, snapshot: RunSnapshot) -> None:
@@ -304,16 +323,16 @@ class RunScreen(ConsoleScreen):
         is_one_line = 0 < cells_of(before) <= width and 0 < cells_of(text) <= width
         self.put(selector, plain(text), layout=not is_one_line)
 
-    def _share_out(self, snapshot: RunSnapshot, gauge_count: int) -> None:
-        lines = (gauge_count + 1) // 2 if self.size.width >= view.WIDE_COLUMNS else gauge_count
+    def _share_out(self, snapshot: RunSnapshot, gauge_count: int) -> view.RunHeights:
         step = 1 + (cells_of(str(self.query_one("#step", Static).content)) - 1) // max(1, self.size.width)
         free = self.query_one("#content").size.height - _TITLE - min(step, _MOST_STEP) - _EVENT
         rows = len(snapshot.state.cells) if snapshot.ranking is None else 1 + len(snapshot.ranking.rows)
-        room = view.room_for(free, rows=rows, gauges=lines, plot=self.plot_shown)
+        room = view.room_for(free, rows=rows, gauges=gauge_count, plot=self.plotted is not view.Plotted.NOTHING)
         for selector, height in (("#cells", room.rows), ("#gauges", room.gauges), ("#plot", room.plot)):
             widget = self.query_one(selector)
             widget.display = height > 0
             widget.styles.height = max(1, height)
+        return room
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         snapshot = self.snapshot
@@ -386,18 +405,13 @@ class RunScreen(ConsoleScreen):
 
     def action_plotted(self) -> None:
         self.plotted = self.plotted.following
-        self._plot_again(f"Plot: {self.plotted.value}.")
+        self._plot_again(f"Chart: {self.plotted.value}.")
 
     def action_window(self) -> None:
         self.last_minute = not self.last_minute
-        self._plot_again("Plot: the last minute." if self.last_minute else "Plot: the whole cell.")
-
-    def action_plot_shown(self) -> None:
-        self.plot_shown = not self.plot_shown
-        self.paint()
+        self._plot_again("Chart: the last minute." if self.last_minute else "Chart: the whole cell.")
 
     def _plot_again(self, words: str) -> None:
-        self.plot_shown = True
         self.say(words)
         self.paint()
 

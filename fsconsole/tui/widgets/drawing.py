@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import groupby, pairwise
 from statistics import median
 
 from rich.cells import cell_len
 
-from fsconsole.show.charts import GaugeValue, HistogramValue, Part, PlotValue, Series
+from fsconsole.show.charts import (
+    RING_SLOTS,
+    GaugeValue,
+    HistogramValue,
+    Part,
+    PlotValue,
+    Ring,
+    Series,
+    Strips,
+    Threshold,
+)
 from fsconsole.show.gauges import LABEL_CELLS, TEXT_CELLS
 from fsconsole.show.replay import Frame
-from fsconsole.show.run import WIDE_COLUMNS
-from fsconsole.show.terminal import Glyphs
+from fsconsole.show.terminal import ASCII, Glyphs
 from fsconsole.text import printable, shorten_middle
 from fsconsole.tui.terminal import shown
 
@@ -107,18 +117,59 @@ _LEAST_BAR = 6
 """Columns within the brackets; with fewer there is no bar, and the figure has the room."""
 
 
+_MINUTE = "60 s "
+_RINGS = (RING_SLOTS, RING_SLOTS // 2, RING_SLOTS // 3)
+
+
 def gauge_line(value: GaugeValue, width: int, glyphs: Glyphs, *, label_width: int, text_width: int) -> Line:
-    """Return a gauge in exactly width columns; the bar has what label and text leave."""
+    """Return a gauge in exactly width columns: label, bar, text, and its last minute where it has one.
+
+    A ring comes before a bar where there is no room for both.
+    """
     label = cells(shorten_middle(flat(value.label, glyphs), label_width).ljust(label_width) + " ", "label")
     text = flat(value.text, glyphs)
     if value.value is None or math.isnan(value.value):
         return fitted(label + cells(f"n/a ({text})" if text else "n/a", "text"), width)
     text_room = max(text_width, len(text))
-    bar_room = width - len(label) - text_room - 3
+    room = width - len(label) - text_room - 1
+    ring = _ring_width(room) if value.history is not None else 0
+    history: Line = ()
+    if value.history is not None and ring:
+        drawn = ring_cells(value.history, value.maximum, ring, glyphs, _kind_of(value))
+        history = (*cells(f" {_MINUTE}", "axis"), *drawn)
+    bar_room = room - len(history) - 2
     if bar_room < _LEAST_BAR:
-        return fitted(label + cells(shorten_middle(text, width - len(label)), "text"), width)
+        free = width - len(label) - len(history)
+        shown = shorten_middle(text, free).ljust(min(text_room, free))
+        return fitted((*label, *cells(shown, "text"), *history), width)
     bar = bar_cells(value, bar_room, glyphs)
-    return fitted((*label, ("[", "axis"), *bar, ("]", "axis"), *cells(" " + text.rjust(text_room), "text")), width)
+    return fitted(
+        (*label, ("[", "axis"), *bar, ("]", "axis"), *cells(" " + text.rjust(text_room), "text"), *history), width
+    )
+
+
+def _ring_width(room: int) -> int:
+    """Return the columns of a ring: as many as leave a bar, else those that fit, else none."""
+    least = len(_MINUTE) + 1
+    with_bar = (each for each in _RINGS if room - least - each >= 2 + 2 * _LEAST_BAR)
+    return next(with_bar, next((each for each in _RINGS if room >= least + each - 1), 0))
+
+
+def _kind_of(value: GaugeValue) -> str:
+    return value.parts[0].kind if len(value.parts) == 1 else "value"
+
+
+def ring_cells(ring: Ring, maximum: float, width: int, glyphs: Glyphs, kind: str) -> Line:
+    """Return a ring in width columns, a part of its slots; the column after the one written last is empty."""
+    ramp = glyphs.steps if len(glyphs.steps) > len(ASCII.steps) else f"_{glyphs.shades}{glyphs.full}"
+    per = max(1, len(ring.slots) // width)
+    found: list[Cell] = []
+    for column in range(width):
+        known = [value for value in ring.slots[column * per : (column + 1) * per] if value is not None]
+        level = min(int(share(max(known), maximum) * len(ramp)), len(ramp) - 1) if known else 0
+        found.append((ramp[level], kind) if known else (" ", "text"))
+    found[(ring.at // per + 1) % width] = (" ", "text")
+    return tuple(found)
 
 
 def bar_cells(value: GaugeValue, width: int, glyphs: Glyphs) -> list[Cell]:
@@ -142,14 +193,18 @@ def bar_cells(value: GaugeValue, width: int, glyphs: Glyphs) -> list[Cell]:
         bar[place] = (glyphs.vertical, "mark")
         free[place] = False
     for place, mark in zip(places, marks, strict=True):
-        name = flat(mark.name, glyphs)
-        for begin in (place + 1, place - len(name)):
+        whole = flat(mark.name, glyphs)
+        tried = ((name, begin) for name in (whole, whole.partition(" ")[0]) for begin in (place + 1, place - len(name)))
+        for name, begin in tried:
             end = begin + len(name)
             if begin >= 0 and end <= width and all(free[begin:end]):
                 bar[begin:end] = cells(name, "mark")
                 # A column stays free of words after a name, so that two don't run together.
                 free[max(begin - 1, 0) : end + 1] = [False] * len(free[max(begin - 1, 0) : end + 1])
                 break
+    scale = flat(value.end, glyphs)
+    if scale and len(scale) < width and all(free[-len(scale) :]):
+        bar[-len(scale) :] = cells(scale, "axis")
     return bar
 
 
@@ -168,7 +223,7 @@ def histogram_lines(value: HistogramValue, width: int, glyphs: Glyphs) -> tuple[
     label_width = min(max((len(label) for label, _, _ in rows), default=0), max(width // 3, 0))
     text_width = max((len(text) for _, _, text in rows), default=0)
     room = width - label_width - text_width - 2
-    highest = max(value.least_top, *(count for _, count, _ in rows if math.isfinite(count)), 0.0)
+    highest = max((count for _, count, _ in rows if math.isfinite(count)), default=0.0)
     found = []
     for label, count, text in rows:
         # What is there at all has a column.
@@ -195,8 +250,20 @@ def plot_lines(value: PlotValue, width: int, height: int, glyphs: Glyphs) -> tup
     columns, rows = width - gutter - 1, height - 2
     if rows < 1 or columns < 1:
         return (fitted(cells(words[0], "axis"), width),) * height
+    grid, labels = _plotted(value, columns, rows, glyphs)
+    axes = [shorten_middle(label, gutter).rjust(gutter) + glyphs.vertical for label in labels]
+    corner = "└" if glyphs.has_boxes else "+"
+    return (
+        *(fitted((*cells(axis, "axis"), *row), width) for axis, row in zip(axes, grid, strict=True)),
+        fitted(cells("0".rjust(gutter) + corner + glyphs.horizontal * columns, "axis"), width),
+        fitted((*cells(" " * (gutter + 1), "axis"), *_caption(value, columns, glyphs)), width),
+    )
+
+
+def _plotted(value: PlotValue, columns: int, rows: int, glyphs: Glyphs) -> tuple[Grid, list[str]]:
+    """Return the curves of a plot on a grid, and a label for each row."""
     grid: Grid = [[(glyphs.empty, "text")] * columns for _ in range(rows)]
-    labels = [words[0]] + [""] * (rows - 1)
+    labels = [flat(value.y_text, glyphs)] + [""] * (rows - 1)
     for series in value.series:
         if series.behind:
             _draw_area(grid, series, value, glyphs.shades[0], "behind")
@@ -214,13 +281,7 @@ def plot_lines(value: PlotValue, width: int, height: int, glyphs: Glyphs) -> tup
         _write(grid[row], 1 + taken, name + " ", "name")
     if not any(series.points for series in value.series):
         _write(grid[rows // 2], max((columns - len(NO_FIGURES)) // 2, 0), NO_FIGURES, "text")
-    axes = [shorten_middle(label, gutter).rjust(gutter) + glyphs.vertical for label in labels]
-    corner = "└" if glyphs.has_boxes else "+"
-    return (
-        *(fitted((*cells(axis, "axis"), *row), width) for axis, row in zip(axes, grid, strict=True)),
-        fitted(cells("0".rjust(gutter) + corner + glyphs.horizontal * columns, "axis"), width),
-        fitted((*cells(" " * (gutter + 1), "axis"), *_caption(value, columns, glyphs)), width),
-    )
+    return grid, labels
 
 
 def line_glyph(index: int, glyphs: Glyphs) -> str:
@@ -268,16 +329,29 @@ def _write(row: list[Cell], begin: int, text: str, kind: str) -> None:
 
 
 def _caption(value: PlotValue, columns: int, glyphs: Glyphs) -> Line:
-    words: list[Line] = [cells(flat(value.x_text, glyphs), "axis")]
+    words: list[Line] = [cells(flat(value.x_text, glyphs), "axis"), *_names(value, glyphs)]
+    in_sight = (sum(value.x_min <= x <= value.x_max for x, _ in one.points) for one in value.series)
+    if any(points > columns for points in in_sight):
+        words.append(cells(REDUCED, "axis"))
+    return _joined(words, columns)
+
+
+def _names(value: PlotValue, glyphs: Glyphs) -> list[Line]:
+    """Return what each curve is drawn with, and its name."""
+    words: list[Line] = []
     front = 0
     for series in value.series:
         glyph = glyphs.shades[0] if series.behind else line_glyph(front, glyphs)
         front += not series.behind
+        if front > 1 and all(math.isnan(y) for _, y in series.points):
+            continue
         kind = "behind" if series.behind else series.style
         words.append(((glyph, kind), *cells(f" {flat(series.name, glyphs)}", "text")))
-    in_sight = (sum(value.x_min <= x <= value.x_max for x, _ in one.points) for one in value.series)
-    if any(points > columns for points in in_sight):
-        words.append(cells(REDUCED, "axis"))
+    return words
+
+
+def _joined(words: Iterable[Line], columns: int) -> Line:
+    """Return as many words as have room, with gaps."""
     found: Line = ()
     for word in words:
         gap = cells("   ", "text") if found else ()
@@ -286,26 +360,108 @@ def _caption(value: PlotValue, columns: int, glyphs: Glyphs) -> Line:
     return found
 
 
-ChartValue = PlotValue | Frame | tuple[GaugeValue, ...]
-"""Curves, a frame of a replay, or gauges below each other."""
-_GAP = 2
+# Charts below each other over one time axis: one left edge, one width, one axis below the first.
+
+_EDGE = LABEL_CELLS + 1
+"""Columns before a strip's left edge, as before a gauge's."""
+
+
+def strips_lines(value: Strips, width: int, height: int, glyphs: Glyphs) -> tuple[Line, ...]:
+    """Return the charts in exactly width columns and height lines; where there is no room the last ones are left out."""
+    columns, rows = width - _EDGE - 1, height - 2
+    if rows < 1 or columns < 1:
+        return (fitted(cells(flat(value.plots[0].y_text, glyphs), "axis"), width),) * height
+    shown = value.plots if rows >= _ROWS_FOR_TWO else value.plots[:1]
+    lower = rows // 3 if len(shown) > 1 else 0
+    first = shown[0]
+    found = [
+        *_strip_grid(first, columns, rows - lower, glyphs),
+        (*cells("0".rjust(_EDGE), "axis"), *_axis(first, columns, glyphs)),
+    ]
+    if lower:
+        # A threshold is a line across: of few lines it would leave none to the curve.
+        below = shown[1] if lower >= _ROWS_FOR_MARKS else replace(shown[1], marks=())
+        found += _strip_grid(below, columns, lower, glyphs, base="0")
+    words = [word for plot in shown for word in _names(plot, glyphs)]
+    found.append((*cells(" " * (_EDGE + 1), "axis"), *_joined(words, columns)))
+    return tuple(fitted(line, width) for line in found)
+
+
+_ROWS_FOR_TWO, _ROWS_FOR_MARKS = 5, 4
+
+
+def _strip_grid(value: PlotValue, columns: int, rows: int, glyphs: Glyphs, *, base: str = "") -> list[Line]:
+    """Return the lines of a strip; base: the label of its last line, where nothing stands below it."""
+    grid, labels = _plotted(value, columns, rows, glyphs)
+    labels[-1] = labels[-1] or base
+    last = 0
+    for place in sorted(_step_places(value, columns)):
+        # Steps that follow each other at once would hide the curves: those are on the axis alone.
+        if place - last >= _LEAST_STEP:
+            last = place
+            for row in grid:
+                if row[place][1] in ("text", "behind"):
+                    row[place] = (glyphs.vertical, "axis")
+    return [
+        (*cells(shorten_middle(label, _EDGE).rjust(_EDGE) + glyphs.vertical, "axis"), *row)
+        for label, row in zip(labels, grid, strict=True)
+    ]
+
+
+_LEAST_STEP = 4
+
+
+def _step_places(value: PlotValue, columns: int) -> dict[int, Threshold]:
+    """Return the columns in which steps begin; of several in one column the last, since the others are over within it."""
+    within = (mark for mark in value.steps if value.x_min <= mark.value <= value.x_max)
+    return {_column(mark.value, value.x_min, value.x_max, columns): mark for mark in within}
+
+
+def _axis(value: PlotValue, columns: int, glyphs: Glyphs) -> Line:
+    """Return the line below a chart: a corner, names of steps where they begin, and the length in words."""
+    line = cells(("└" if glyphs.has_boxes else "+") + glyphs.horizontal * columns, "axis")
+    words = list(line)
+    end = f" {flat(value.x_text, glyphs)}"
+    places = _step_places(value, columns)
+    starts = [*sorted(places), columns - len(end)]
+    for place, following in pairwise(starts):
+        corner = ("┴" if glyphs.has_boxes else "+") if place else ""
+        room = following - place - len(corner)
+        name = flat(places[place].name, glyphs)
+        _write(words, 1 + place, corner + (name if len(name) < room else ""), "axis")
+    _write(words, max(1, 1 + columns - len(end)), end, "axis")
+    return tuple(words)
+
+
+ChartValue = PlotValue | Strips | Frame | tuple[GaugeValue, ...]
+"""Curves, curves over one axis, a frame of a replay, or gauges below each other."""
 
 
 def chart_lines(value: ChartValue, width: int, height: int, glyphs: Glyphs) -> tuple[Line, ...]:
-    """Return height lines of width columns; gauges stand side by side where a line has room for two."""
+    """Return height lines of width columns."""
     if isinstance(value, PlotValue):
         return plot_lines(value, width, height, glyphs)
+    if isinstance(value, Strips):
+        return strips_lines(value, width, height, glyphs)
     if isinstance(value, Frame):
         parts = value.lines(width, height, glyphs)
         return tuple(
             fitted((one for text, kind in line for one in cells(flat(text, glyphs), kind)), width) for line in parts
         )
-    beside = 2 if width >= WIDE_COLUMNS else 1
-    room = (width - _GAP * (beside - 1)) // beside
-    drawn = [
-        gauge_line(gauge, room, glyphs, label_width=LABEL_CELLS, text_width=TEXT_CELLS)
-        for gauge in value[: height * beside]
-    ]
-    gap = cells(" " * _GAP, "text")
-    pairs = (drawn[first : first + beside] for first in range(0, len(drawn), beside))
-    return tuple(fitted((*pair[0], *gap, *pair[1]) if len(pair) > 1 else pair[0], width) for pair in pairs)
+    # The bars of gauges without a ring end where those of the others do, if those have any.
+    room = width - LABEL_CELLS - 1 - TEXT_CELLS - 1
+    ring = len(_MINUTE) + 1 + _ring_width(room) if any(gauge.history is not None for gauge in value) else 0
+    bare = width - ring if room - ring >= _LEAST_BAR + 2 else width
+    return tuple(
+        fitted(
+            gauge_line(
+                gauge,
+                width if gauge.history is not None else bare,
+                glyphs,
+                label_width=LABEL_CELLS,
+                text_width=TEXT_CELLS,
+            ),
+            width,
+        )
+        for gauge in value[:height]
+    )

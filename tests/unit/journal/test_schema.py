@@ -3,12 +3,19 @@ from __future__ import annotations
 import re
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from fsconsole.errors.runs import JournalNewer, JournalOlder, JournalUnusable
-from fsconsole.journal.reader import OLD_APPLICATION_ID, SCHEMA_VERSION, check_version
-from fsconsole.journal.store import create_tables
+from fsconsole.journal.events import Cursor
+from fsconsole.journal.reader import OLD_APPLICATION_ID, SCHEMA_VERSION, JournalReader, check_version
+from fsconsole.journal.samples import COLUMNS
+from fsconsole.journal.store import create_run, create_tables
+from fsconsole.journal.writer import JournalWriter
+from fsconsole.model.sample import Temperature
+from tests.unit.results import build
 
 
 @pytest.fixture
@@ -41,3 +48,30 @@ def test_a_journal_of_the_format_before_the_first_release_names_the_commit_that_
         check_version(journal, "/runs/a/journal.sqlite")
     assert "/runs/a/journal.sqlite" in str(caught.value)
     assert re.search(r"commit [0-9a-f]{7}\b.*fsconsole cleanup", caught.value.hint)
+
+
+def of_version_1(path: str) -> None:
+    """Make a journal what the first schema was: without temperatures."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for column in COLUMNS:
+            if column.since > 1:
+                connection.execute(f"ALTER TABLE sample DROP COLUMN {column.name}")
+        connection.execute("PRAGMA user_version = 1")
+
+
+def test_a_journal_of_version_1_is_read_as_it_is_and_its_writer_brings_it_up_to_date(tmp_path: Path) -> None:
+    folder = create_run(str(tmp_path), build.request([build.cell(0)]))
+    old, hot = build.sample(1), replace(build.sample(2), temperature=Temperature(45.5, None))
+    journal = JournalWriter(folder)
+    journal.sample(old)
+    journal.close(finished=True)
+    of_version_1(folder.journal)
+    reader = JournalReader(folder.journal)
+    assert [(one.monotonic_ns, one.temperature) for one in reader.read_since(Cursor()).samples] == [(1, None)]
+    journal = JournalWriter(folder)
+    journal.sample(hot)
+    journal.close(finished=True)
+    known = [(one.monotonic_ns, one.temperature) for one in reader.read_since(Cursor()).samples]
+    assert known == [(1, None), (2, Temperature(45.5, None))]
+    with closing(sqlite3.connect(folder.journal)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,)

@@ -5,12 +5,20 @@ from dataclasses import replace
 
 import pytest
 
-from fsconsole.journal.past import Point
-from fsconsole.model.state import CellStatus, RunState, RunStatus
-from fsconsole.show.history import FIRST_SLOT_S, MAX_SLOTS, MINUTE_S, Keeper, Trace, Tracer
+from fsconsole.journal.past import Point, point_of
+from fsconsole.model.sample import LoadProgress, Sample
+from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus
+from fsconsole.show.history import APP, DEVICE, FIRST_SLOT_S, MAX_SLOTS, MINUTE_S, Keeper, Trace, Tracer, ghost_of
 from tests.unit.results import build
 
 S_NS = 10**9
+
+
+def sample(at_s: float, cell: int | None = 0, write: float | None = 1e6, *, app: float | None = None) -> Sample:
+    made = build.sample(int(at_s * S_NS))
+    target = replace(made.devices[0], write_bytes_s=write or 0.0, read_bytes_s=0.0)
+    load = None if app is None else LoadProgress(1, 1, 1, 1, app)
+    return replace(made, cell=cell, devices=() if write is None else (target,), load=load)
 
 
 def point(at_s: float, cell: int | None = 0, write: float | None = 1e6, *, cpu: float = 10.0) -> Point:
@@ -67,7 +75,7 @@ def test_memory_is_flat_over_twelve_hours() -> None:
     try:
         kept = []
         for hour in range(12):
-            keeper.add((point((hour * per_hour + number) / 2) for number in range(per_hour)), state)
+            keeper.add((sample((hour * per_hour + number) / 2) for number in range(per_hour)), state)
             kept.append(tracemalloc.get_traced_memory()[0])
     finally:
         tracemalloc.stop()
@@ -75,38 +83,54 @@ def test_memory_is_flat_over_twelve_hours() -> None:
     assert len(keeper.history().current.points) <= MAX_SLOTS
 
 
-def test_another_cell_makes_the_former_one_the_curve_behind_and_the_same_begun_again_none() -> None:
+def test_another_cell_and_the_same_begun_again_have_a_curve_of_their_own() -> None:
     keeper = Keeper()
-    keeper.add([point(1), point(11, 1), point(15, None), point(21, 2)], state_of(0, 10, 20))
+    keeper.add([sample(1), sample(11, 1), sample(15, None), sample(21, 2)], state_of(0, 10, 20))
     history = keeper.history()
-    assert (history.current.cell, history.previous.cell) == (2, 1)
+    assert history.current.cell == keeper.cell == 2
     assert history.current.points[0][0] == 1.0
     again = Keeper()
-    again.add([point(1), point(2)], state_of(0))
-    again.add([point(51), point(52)], state_of(50))
-    history = again.history()
-    assert [at for at, _ in history.current.points] == [1.0, 2.0]
-    assert history.previous is None
+    again.add([sample(1), sample(2)], state_of(0))
+    again.add([sample(51), sample(52)], state_of(50))
+    assert [at for at, _ in again.history().current.points] == [1.0, 2.0]
+
+
+def test_a_curve_has_what_the_devices_moved_and_what_the_application_saw() -> None:
+    keeper = Keeper()
+    keeper.add([sample(1, write=5e6, app=9e6), sample(2, write=5e6)], state_of(0))
+    assert [(figures[DEVICE], figures[APP]) for _, figures in keeper.history().current.points] == [
+        (5e6, 9e6),
+        (5e6, None),
+    ]
+
+
+def test_the_ghost_is_the_last_finished_cell_of_the_same_variant() -> None:
+    cells = [build.cell(0), build.cell(1, build.XFS), build.cell(2), build.cell(3), build.cell(4, build.XFS)]
+    states = [build.done(0), build.done(1), build.done(2), build.running(3), CellState(4)]
+    state = build.run(cells, states, status=RunStatus.RUNNING)
+    assert ghost_of(state, 3) == 2
+    assert ghost_of(state, 4) == 1
+    failed = replace(state, cells=(*states[:2], build.failed(2), *states[3:]))
+    assert ghost_of(failed, 3) == 0
+    assert ghost_of(build.run(cells[:2], [build.done(0), CellState(1)]), 1) is None
 
 
 def test_the_past_read_backwards_gives_what_was_seen_live() -> None:
     state = state_of(0, 100, 200)
-    points = [point(second, second // 100, write=float(second * 7 % 50)) for second in range(290)]
+    samples = [sample(second, second // 100, write=float(second * 7 % 50)) for second in range(290)]
     live, late = Keeper(), Keeper()
-    live.add(points, state)
-    late.add(points[-1:], state)
-    assert not late.add_older(reversed(points[:-1]), state)
+    live.add(samples, state)
+    late.add(samples[-1:], state)
+    late.add_minute(samples[-100:-1])
+    assert not late.add_older(map(point_of, reversed(samples[:-1])), state)
     assert late.history().current == live.history().current
-    assert late.history().previous == live.history().previous
     assert late.history().recent == live.history().recent
 
 
 def test_reading_backwards_ends_at_the_cell_that_is_not_shown_and_at_a_reboot() -> None:
     keeper, state = Keeper(), state_of(0, 100)
-    assert keeper.add_older([point(150, 1), point(50, 0)], state)
-    assert keeper.add_older([point(40, 0)], state)
-    three = state_of(0, 100, 200)
-    assert not Keeper().add_older([point(250, 2), point(150, 1), point(50, 0)], three)
+    assert keeper.add_older([point(150, 1)], state)
+    assert not keeper.add_older([point(40, 0)], state)
     rebooted = Keeper()
     assert not rebooted.add_older([point(20), point(10), point(90_000)], state_of(5))
     assert [at for at, _ in rebooted.history().current.points] == [5.0, 15.0]
@@ -114,11 +138,11 @@ def test_reading_backwards_ends_at_the_cell_that_is_not_shown_and_at_a_reboot() 
 
 def test_the_last_minute_is_a_minute_and_the_best_rates_are_of_all_that_was_seen() -> None:
     keeper = Keeper()
-    keeper.add((point(number / 4) for number in range(4 * 300)), state_of(0))
+    keeper.add((sample(number / 4) for number in range(4 * 300)), state_of(0))
     recent = keeper.history().recent
-    assert (recent[-1][0] - recent[0][0]) / S_NS == pytest.approx(MINUTE_S)
+    assert (recent[-1].monotonic_ns - recent[0].monotonic_ns) / S_NS == pytest.approx(MINUTE_S)
     assert len(recent) == MINUTE_S / FIRST_SLOT_S + 1
     best = Keeper()
     best.add_older([point(2, write=5e6), point(1, write=None)], state_of(0))
-    best.add([point(3, write=1e6)], state_of(0))
+    best.add([sample(3, write=1e6)], state_of(0))
     assert best.history().best_write_bytes_s == 5e6

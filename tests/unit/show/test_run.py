@@ -8,13 +8,13 @@ from dataclasses import replace
 from fsconsole.model.events import Outcome
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import RAW, StepKind, Variant
-from fsconsole.model.sample import BdiStats, LoadProgress, Pressure, Role, Sample, Writeback
+from fsconsole.model.sample import BdiStats, LoadProgress, Pressure, Role, Sample, Temperature, Writeback
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
 from fsconsole.show.charts import GaugeValue
 from fsconsole.show.gauges import TEXT_CELLS, age_words, gauges
-from fsconsole.show.history import RunSnapshot
+from fsconsole.show.history import History, RunSnapshot, Trace
 from fsconsole.show.lines import TextLine
-from fsconsole.show.run import Plotted, cell_in_sight, cell_row, event_line, plot, room_for, step_line, title_line
+from fsconsole.show.run import Plotted, cell_in_sight, cell_row, event_line, room_for, step_line, strips, title_line
 from fsconsole.text import GIB, MIB, cells_of
 from tests.unit.results import build
 
@@ -140,7 +140,7 @@ def test_a_run_that_is_over_or_dead_says_what_can_be_done() -> None:
     interrupted = replace(going(), status=RunStatus.INTERRUPTED, current_cell=None)
     for state, words in (
         (build.run(CELLS[:1], (build.done(0),)), "enter shows its results"),
-        (going(), "c cleans up, r resumes"),
+        (going(), "C cleans up, r resumes"),
         (build.run(CELLS[:1], (CellState(0),), status=RunStatus.NEW), "Never started"),
         (interrupted, "cleaned up"),
     ):
@@ -213,10 +213,12 @@ def test_what_this_machine_does_not_offer_has_no_value_which_is_not_zero() -> No
 def test_throughput_is_set_against_the_raw_row_where_there_is_one_else_against_the_peak() -> None:
     write = of(looked_at(full(), raw=500e6, best=410e6))["write"]
     assert (write.value, write.maximum, write.text) == (410.2e6, 500e6, "410 MB/s of raw 500")
+    assert write.end == "500 MB/s"
     assert of(looked_at(full(), best=820e6))["write"].text == "410 MB/s of peak 820"
-    assert of(looked_at(full(), raw=300e6, best=820e6))["write"].maximum == 820e6
+    # A bar isn't full at a peak: more may follow.
+    assert of(looked_at(full(), raw=300e6, best=820e6))["write"].maximum == 1e9
     read = of(looked_at(full(), best=820e6))["read"]
-    assert read.maximum == 820e6
+    assert (read.maximum, read.end) == (1e9, "1000 MB/s")
 
 
 def test_texts_fit_their_room_so_that_the_bars_of_all_gauges_are_equally_long() -> None:
@@ -242,10 +244,11 @@ def test_only_targets_are_added_up_and_what_is_below_has_a_gauge_of_its_own() ->
 
 def test_dirty_memory_has_the_known_thresholds_marked_within_its_scale() -> None:
     dirty = of(looked_at(full()))["dirty"]
-    assert [(mark.name, mark.value) for mark in dirty.marks] == [("bg", 200 * MIB), ("limit", 400 * MIB)]
+    assert [(mark.name, mark.value) for mark in dirty.marks] == [("bg", 200 * MIB), ("limit 400 MiB", 400 * MIB)]
     assert dirty.maximum > 400 * MIB
     assert [part.kind for part in dirty.parts] == ["dirty", "writeback"]
     assert sum(part.value for part in dirty.parts) == dirty.value == 312 * MIB
+    assert dirty.text == "lost if power fails now: 312 MiB"
     dirty = of(looked_at(full(writeback=Writeback(GIB, 0))))["dirty"]
     assert dirty.marks == ()
     assert dirty.maximum > GIB
@@ -257,7 +260,7 @@ def test_cpu_writeback_and_pressure_are_told_by_kind() -> None:
     assert {part.kind: part.value for part in cpu.parts}["iowait"] == 30.0
     shown = of(looked_at(full(), best=400e6))
     assert shown["bdi"].text == "200 MB/s bandwidth, inodes 12/3/1"
-    assert shown["bdi"].maximum == 400e6
+    assert shown["bdi"].maximum == 500e6
     assert shown["inodes"].text == "b_dirty 12, b_io 3, b_more_io 1"
     shown = of(looked_at(full()))
     assert shown["I/O wait"].text == "some 40.0 %, all 35.0 %"
@@ -266,22 +269,80 @@ def test_cpu_writeback_and_pressure_are_told_by_kind() -> None:
 
 def test_24_lines_have_a_ranking_of_six_both_strips_and_the_gauges_that_matter_most() -> None:
     labels = [gauge.label for gauge in gauges(looked_at(full()))[:7]]
-    assert labels == ["write", "read", "dirty", "CPU", "busy", "bdi", "I/O wait"]
+    assert labels == ["dirty", "CPU", "busy", "I/O wait", "write", "read", "bdi"]
     room = room_for(24 - 6, rows=24, gauges=14, plot=True)
     assert (room.rows, room.plot) == (7, 8)
     assert room.gauges == 3
 
 
-def test_a_plot_has_a_scale_and_dirty_memory_its_thresholds() -> None:
-    for shown in Plotted:
-        for last_minute in (False, True):
-            value = plot(looked_at(None), shown, last_minute=last_minute)
+def loading(*, alike: bool = True) -> RunSnapshot:
+    """A cell in its load, which began 2 s after the cell, with a ghost."""
+    cells = (build.cell(0), build.cell(1, build.EXT4 if alike else build.XFS))
+    running = build.running(1, StepKind.WORKLOAD)
+    state = build.run(cells, (build.done(0), running), status=RunStatus.RUNNING)
+    points = tuple((at / 2, (at * 1e6, at * 3e6, at * MIB, 10.0)) for at in range(20))
+    load = LoadProgress(1, 1, 1, 1, 57e6)
+    shown = build.snapshot(state, replace(full(), load=load, step="workload", cell=1))
+    return replace(shown, history=History(Trace(1, 0.5, points), Trace(0, 0.5, points), (shown.sample,)))
+
+
+def test_80_columns_have_one_curve_each_of_throughput_and_dirty_memory_and_120_the_app_and_the_ghost() -> None:
+    moved, dirty = strips(loading(), Plotted.MOVED, last_minute=False, width=80).plots
+    assert [series.name for series in moved.series] == ["disk 410 MB/s (app 57.0 MB/s)"]
+    assert [series.name for series in dirty.series] == ["dirty 312 MiB"]
+    assert (moved.x_min, moved.x_max) == (dirty.x_min, dirty.x_max) == (0, 10)
+    moved, _ = strips(loading(), Plotted.MOVED, last_minute=False, width=120).plots
+    assert [(one.name, one.behind) for one in moved.series] == [
+        ("disk 410 MB/s", False),
+        ("app 57.0 MB/s", False),
+        ("disk, cell 1", True),
+    ]
+    assert moved.y_text == "60.0 MB/s"
+
+
+def test_a_cell_and_its_ghost_begin_at_their_loads_and_the_axis_has_the_steps_since() -> None:
+    moved = strips(loading(), Plotted.MOVED, last_minute=False, width=120).plots[0]
+    assert [one.points[0] for one in moved.series] == [(0.0, 4e6), (0.0, 12e6), (0.0, 4e6)]
+    assert [(mark.name, mark.value) for mark in moved.steps][-1] == ("workload", 0.0)
+    longer = tuple((at / 2, (1e6, None, 0.0, 1.0)) for at in range(100))
+    shown = replace(loading(), history=History(Trace(1, 0.5, longer)))
+    assert strips(shown, Plotted.MOVED, last_minute=False, width=80).plots[0].x_max == 80
+
+
+def test_the_last_minute_is_a_ring_whose_figures_stay_where_they_are() -> None:
+    def seconds(newest: int) -> dict[float, float]:
+        recent = tuple(build.sample(at * build.SECOND_NS) for at in range(max(0, newest - 59), newest + 1))
+        shown = replace(loading(), history=History(recent=recent))
+        (series,) = strips(shown, Plotted.MOVED, last_minute=True, width=80).plots[0].series
+        return dict(series.points)
+
+    before, after = seconds(130), seconds(131)
+    assert set(after) - set(before) == {131 % 60}
+    assert len(set(before) - set(after)) == 1
+    assert (132 % 60) not in after
+
+
+def test_the_chart_of_the_cpu_is_in_percent_and_what_is_drawn_goes_around() -> None:
+    (cpu,) = strips(loading(), Plotted.CPU, last_minute=False, width=80).plots
+    assert (cpu.y_max, cpu.y_text) == (100.0, "100 %")
+    for last_minute in (False, True):
+        for value in strips(looked_at(None), Plotted.MOVED, last_minute=last_minute, width=80).plots:
             assert value.x_max > value.x_min
             assert value.y_max > 0
-    value = plot(looked_at(full()), Plotted.DIRTY, last_minute=False)
-    assert [mark.name for mark in value.marks] == ["background", "limit"]
-    assert value.y_max == 400 * MIB
-    assert Plotted.THROUGHPUT.following.following.following is Plotted.THROUGHPUT
+    assert Plotted.MOVED.following.following.following is Plotted.MOVED
+
+
+def test_gauges_have_the_last_minute_and_a_temperature_where_a_sensor_tells_it() -> None:
+    hot = full(temperature=Temperature(45.0, 62.0), monotonic_ns=71 * build.SECOND_NS)
+    shown = of(replace(looked_at(hot), history=History(recent=(full(monotonic_ns=70 * build.SECOND_NS), hot))))
+    assert (shown["temp"].text, shown["temp"].value) == ("disk 45 C, machine 62 C", 62.0)
+    for label, value in (("CPU", 30.0), ("busy", 98.2), ("I/O wait", 40.0)):
+        ring = shown[label].history
+        assert ring is not None
+        assert ring.slots[10:12] == (value, value), label
+        assert ring.at == 11
+    assert shown["temp"].history.slots[10:12] == (None, 62.0)
+    assert "temp" not in of(looked_at(full()))
 
 
 def test_the_parts_never_take_more_lines_than_there_are() -> None:

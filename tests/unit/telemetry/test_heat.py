@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.telemetry.heat import read_throttles, too_hot
+from fsconsole.model.sample import Temperature
+from fsconsole.telemetry import heat
+from fsconsole.telemetry.heat import HeatGauge, read_throttles, too_hot
 
 
 def tree(root: Path, files: dict[str, object]) -> str:
@@ -63,3 +65,19 @@ def test_what_is_at_its_own_limit_is_too_hot_and_fans_missing_limits_and_silent_
     sys = machine(tmp_path, **temperatures)
     assert [str(heat) for heat in too_hot(("nvme0n1", "sda"), sys)] == said
     assert too_hot(("vda",), sys) == too_hot((), sys)
+
+
+def test_the_gauge_has_the_hottest_disk_and_the_hottest_zone_and_reads_them_again_after_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sys = machine(tmp_path)
+    gauge = HeatGauge(sys)
+    found = gauge.read(("nvme0n1", "sda"))
+    assert found == Temperature(disk_c=49.85, machine_c=45.0)
+    machine(tmp_path, zone=50000)
+    assert gauge.read(("nvme0n1", "sda")) == found
+    monkeypatch.setattr(heat, "_READ_AGAIN_S", 0.0)
+    again = gauge.read(("nvme0n1", "sda"))
+    assert again is not None
+    assert again.machine_c == 50.0
+    assert HeatGauge(str(tmp_path / "none")).read(("sda",)) is None

@@ -9,7 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from fsconsole.show.charts import GaugeValue, HistogramValue, Part, PlotValue, Series, Threshold
+from fsconsole.show.charts import (
+    GaugeValue,
+    HistogramValue,
+    Part,
+    PlotValue,
+    Ring,
+    Series,
+    Strips,
+    Threshold,
+    ring_of,
+    round_above,
+)
 from fsconsole.show.terminal import ASCII, SAFE, WIDE, Glyphs
 from fsconsole.tui.terminal import allowed
 from fsconsole.tui.widgets.drawing import (
@@ -21,6 +32,8 @@ from fsconsole.tui.widgets.drawing import (
     gauge_line,
     histogram_lines,
     plot_lines,
+    ring_cells,
+    strips_lines,
 )
 
 SETS = pytest.mark.parametrize("glyphs", [ASCII, SAFE, WIDE], ids=["ascii", "safe", "wide"])
@@ -29,10 +42,16 @@ NUMBERS = st.one_of(st.floats(), st.floats(0, 100), st.integers(-5, 100).map(flo
 MARKS = st.lists(st.builds(Threshold, NUMBERS, TEXTS), max_size=3).map(tuple)
 KINDS = st.sampled_from(["user", "system", "iowait", "irq", "read", "nonsense"])
 PARTS = st.lists(st.builds(Part, NUMBERS, KINDS), max_size=4).map(tuple)
-GAUGES = st.builds(GaugeValue, TEXTS, st.one_of(st.none(), NUMBERS), NUMBERS, TEXTS, MARKS, PARTS)
+RINGS = st.builds(
+    Ring, st.lists(st.one_of(st.none(), NUMBERS), min_size=60, max_size=60).map(tuple), st.integers(0, 59)
+)
+GAUGES = st.builds(
+    GaugeValue, TEXTS, st.one_of(st.none(), NUMBERS), NUMBERS, TEXTS, MARKS, PARTS, TEXTS, st.one_of(st.none(), RINGS)
+)
 POINTS = st.lists(st.tuples(NUMBERS, NUMBERS), max_size=20).map(tuple)
 SERIES = st.lists(st.builds(Series, TEXTS, POINTS, KINDS, st.booleans()), max_size=5).map(tuple)
-PLOTS = st.builds(PlotValue, SERIES, NUMBERS, NUMBERS, NUMBERS, TEXTS, TEXTS, MARKS)
+PLOTS = st.builds(PlotValue, SERIES, NUMBERS, NUMBERS, NUMBERS, TEXTS, TEXTS, MARKS, steps=MARKS)
+STRIPS = st.builds(Strips, st.lists(PLOTS, min_size=1, max_size=2).map(tuple))
 HISTOGRAMS = st.builds(HistogramValue, st.lists(st.tuples(TEXTS, NUMBERS, TEXTS), max_size=5).map(tuple))
 WIDTHS = st.integers(0, 130)
 
@@ -200,3 +219,65 @@ def test_a_difference_is_the_columns_that_changed() -> None:
     before, after = gauge(GaugeValue("x", 1, 9, "1")), gauge(GaugeValue("x", 1, 9, "2"))
     assert difference(before, before) == (0, 0)
     assert difference(before, after) == (59, 1)
+
+
+@SETS
+@given(value=STRIPS, width=WIDTHS, height=st.integers(0, 30))
+def test_strips_have_their_size_and_the_sets_characters(glyphs: Glyphs, value: Strips, width: int, height: int) -> None:
+    lines = strips_lines(value, width, height, glyphs)
+    assert [len(line) for line in lines] == [width] * height
+    assert of_set(lines, glyphs)
+
+
+def strip(*series: Series, top: float = 100, steps: tuple[Threshold, ...] = ()) -> PlotValue:
+    return PlotValue(series, 0, 10, top, f"{top} MB/s", "0 to 10 s", steps=steps)
+
+
+def test_strips_share_their_left_edge_and_their_axis_names_the_steps_where_they_begin() -> None:
+    moved = Series("disk 30 MB/s", tuple((x, 30) for x in range(11)), "w")
+    dirty = Series("dirty 5 MiB", ((1, 80), (2, 80)), "d")
+    steps = (Threshold(0, "workload"), Threshold(5, "drain"), Threshold(9.9, "release"))
+    value = Strips((strip(moved, steps=steps), strip(dirty, top=200)))
+    lines = [words_of(line) for line in strips_lines(value, 71, 10, ASCII)]
+    grid = [line for line in lines if line[10] == "|"]
+    assert len(grid) == 8
+    assert lines[7].startswith("  200 MB/s|")
+    axis = next(line for line in lines if line[10] == "+" and "workload" in line)
+    assert axis.startswith("         0+workload----")
+    assert axis.index("drain") == 11 + 30 + 1
+    assert axis.endswith(" 0 to 10 s")
+    assert "release" not in axis
+    assert all(line[11 + 30] == "|" for line in lines[:3])
+    assert lines[-1].strip() == "# disk 30 MB/s   # dirty 5 MiB"
+    assert len(strips_lines(value, 71, 5, ASCII)) == 5
+
+
+def test_a_ring_keeps_each_second_in_its_column_and_leaves_the_one_after_the_newest_empty() -> None:
+    before = ring_of((second * 10**9, 50.0) for second in range(100, 159))
+    after = ring_of((second * 10**9, 50.0 if second < 159 else 100.0) for second in range(100, 160))
+    assert before is not None
+    assert after is not None
+    for width in (60, 30, 20):
+        old, new = (words_of(ring_cells(one, 100.0, width, ASCII, "cpu")) for one in (before, after))
+        assert len(new) == width
+        changed = [column for column in range(width) if old[column] != new[column]]
+        assert len(changed) <= 2
+        assert new[(159 % 60) // (60 // width)] == "#"
+        assert new[((159 % 60) // (60 // width) + 1) % width] == " "
+    assert ring_of([(1, None)]) is None
+
+
+def test_a_ring_takes_the_place_of_the_bar_in_80_columns_and_stands_beside_it_in_120() -> None:
+    ring = ring_of((second * 10**9, 50.0) for second in range(60))
+    value = GaugeValue("CPU", 50, 100, "user 50", history=ring)
+    narrow, wide = (words_of(gauge_line(value, width, ASCII, label_width=9, text_width=34)) for width in (80, 120))
+    assert "[" not in narrow
+    assert "60 s  ::::" in narrow
+    assert "[###" in wide
+    assert " 60 s " in wide
+
+
+def test_a_scale_ends_at_a_round_number_that_no_value_reaches() -> None:
+    for value in (0.3, 1.0, 9.9, 365, 1000, 1409, 9_999_999):
+        assert value < round_above(value) <= 1.6 * value
+    assert round_above(0) == round_above(math.inf) == round_above(math.nan) == 0
