@@ -197,7 +197,12 @@ AFTER = (
 _AXES = of_catalog("table of options", lambda axes: {name: list(values) for name, values in axes})
 FILESYSTEM = (
     Key("type", a_text(), "A filesystem of `fsconsole catalog`.", is_required=True, fields=("filesystem",)),
-    Key("mkfs", _AXES, "mkfs options by the names of `fsconsole catalog TYPE`; lists are multiplied out.", ()),
+    Key(
+        "mkfs",
+        _AXES,
+        "mkfs options by the names of `fsconsole catalog TYPE`; lists are multiplied out; default in them gives no word.",
+        (),
+    ),
     Key("mount", _AXES, "Mount options, likewise.", ()),
     Key(
         "exclude",
