@@ -195,7 +195,7 @@ def confirmed(console: Terminal, runs: Path) -> None:
     assert not list_runs(str(runs))
     # The button has the keys where no name is to be typed.
     console.press("Enter")
-    console.wait_for("of 15", "running", "write ", "dirty ", "CPU ")
+    console.wait_for("/15 cells", "running", "write ", "dirty ", "CPU ")
 
 
 def figures_of(lines: list[str]) -> list[list[str]]:

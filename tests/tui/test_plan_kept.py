@@ -34,7 +34,7 @@ async def test_a_console_that_is_killed_leaves_what_was_ticked_before(tmp_path: 
         # Nothing is written when a console is killed, and the kernel gives up its lock.
         hand.screen._store.release()
         async with at_plan(state=tmp_path) as again:
-            await again.sees("[x] ext4       2", "[on]>[off]")
+            await again.sees("[x] ext4       2", ">[on] [off]")
 
 
 async def test_where_a_draft_can_t_be_kept_it_says_so_and_why(tmp_path: Path) -> None:
