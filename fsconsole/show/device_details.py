@@ -50,7 +50,9 @@ def details(
 
 def _wiping(entry: ListedEntry, listing: Listing, *, is_root: bool) -> Iterator[Part]:
     claim = entry.state.claim
-    yield "state", entry.state.text, _STATES[claim]
+    if claim is Claim.IN_USE or not (entry.refusals or entry.questions):
+        # Else the lines below tell the same, with what to do.
+        yield "state", entry.state.text, _STATES[claim]
     array = entry.device.md
     if array is not None and array.progress_percent is not None:
         left = f", {array.finish_min:.0f} min to go" if array.finish_min is not None else ""

@@ -157,6 +157,11 @@ class Listing:
         return any(array is not None and array.progress_percent is not None for array in arrays)
 
     @property
+    def has_free(self) -> bool:
+        """True if a device may be wiped without a loss."""
+        return any(entry.state.claim is Claim.FREE and not entry.refusals for entry in self.entries)
+
+    @property
     def has_scratch(self) -> bool:
         """True if there is a scratch device."""
         return any(entry.device.is_scratch for entry in self.entries)
@@ -226,6 +231,8 @@ class SheetRow:
 
     key: str
     cells: tuple[tuple[str, str], ...]
+    heading: str = ""
+    """Of a group: the row has no cells then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,9 +252,38 @@ _TICK_WIDTH = 4
 _STYLES = {Claim.FREE: "green", Claim.HAZARDOUS: "yellow", Claim.IN_USE: "", Claim.UNKNOWN: ""}
 
 
+_GROUPS = ("Free", "Holds data: asked about", "Not checked", "In use: never wiped")
+
+
+def _group(entry: ListedEntry) -> str:
+    free, holds, unknown, in_use = _GROUPS
+    if entry.refusals or entry.state.claim is Claim.IN_USE:
+        return in_use
+    return {Claim.FREE: free, Claim.HAZARDOUS: holds}.get(entry.state.claim, unknown)
+
+
+def grouped(entries: Sequence[ListedEntry]) -> tuple[tuple[str, tuple[ListedEntry, ...]], ...]:
+    """Return the devices by what may be done with them, each group in the order of its own tree; no empty group."""
+    known = {entry.device.name: entry for entry in entries}
+    found = []
+    for group in _GROUPS:
+        rows = tree_rows(tuple(entry.device for entry in entries if _group(entry) == group))
+        if rows:
+            found.append((group, tuple(replace(known[row.device.name], row=_as_before(row, known)) for row in rows)))
+    return tuple(found)
+
+
+def _as_before(row: TreeRow, known: Mapping[str, ListedEntry]) -> TreeRow:
+    """Return a row of a group's tree that names all the other places of its device."""
+    return replace(row, also_under=known[row.device.name].row.also_under)
+
+
 def lay_out(entries: Sequence[ListedEntry], ticked: Collection[str] | None, width: int, glyphs: Glyphs) -> Sheet:
-    """Return the table in width cells; ticked None: without ticks, and names and states are whole."""
+    """Return the table in width cells, with ticks in groups; ticked None: without ticks, and names and states are whole."""
     is_whole = ticked is None
+    groups = (("", tuple(entries)),) if is_whole else grouped(entries)
+    entries = [entry for _, group in groups for entry in group]
+    firsts = {group[0].device.path: (heading, len(group)) for heading, group in groups if heading and group}
     names = [guide(entry.row, glyphs) + name_of(entry.device) for entry in entries]
     names = names if is_whole else [shorten_middle(name, _NAME_ROOM) for name in names]
     states = [printable(_state_text(entry)) for entry in entries]
@@ -262,6 +298,9 @@ def lay_out(entries: Sequence[ListedEntry], ticked: Collection[str] | None, widt
         shown = state if is_whole else shorten_middle(state, state_width)
         cells = [(name, ""), *((column[number], "") for column in columns)]
         tick = [] if ticked is None else [_tick(entry, ticked)]
+        if entry.device.path in firsts:
+            heading, count = firsts[entry.device.path]
+            rows.append(SheetRow("", (), shorten_middle(f"{heading} ({count})", width)))
         rows.append(SheetRow(entry.device.path, (*tick, *cells, (shown, _STYLES[entry.state.claim]))))
     ticks = [] if is_whole else [("", _TICK_WIDTH)]
     return Sheet((*ticks, ("device", name_width + _GAP), *heads, ("state", state_width)), tuple(rows))
@@ -270,7 +309,9 @@ def lay_out(entries: Sequence[ListedEntry], ticked: Collection[str] | None, widt
 def _state_text(entry: ListedEntry) -> str:
     others = entry.row.also_under
     more = f" and {len(others) - 2} more" if len(others) > 2 else ""
-    return f"{entry.state.text}; also under {', '.join(others[:2])}{more}" if others else entry.state.text
+    # The group says that it is in use, and by what matters here.
+    text = entry.state.text.removeprefix("is ").replace("locked by another process: ", "locked by ")
+    return f"{text}; also under {', '.join(others[:2])}{more}" if others else text
 
 
 def name_of(device: Device) -> str:

@@ -60,7 +60,7 @@ async def test_a_read_test_is_ended_by_escape_and_its_figure_is_told_and_kept_in
     async with at_devices(children) as pilot:
         await shows(pilot, "2 devices")
         # A click on the mark ticks.
-        await pilot.click("#table", offset=(1, 2))
+        await pilot.click("#table", offset=(1, 3))
         await shows(pilot, "1 target ticked")
         assert (targets(pilot), pilot.app.current_mode) == ([SCRATCH.path], "devices")
         await go_to(pilot, FREE.path)

@@ -32,7 +32,7 @@ from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.screens.base import offered
 from fsconsole.tui.screens.confirm import ConfirmScreen, ResumeScreen
 from fsconsole.tui.screens.dialogs import AskScreen, AttachScreen, PickScreen
-from fsconsole.tui.screens.plan_dialogs import ValuesScreen
+from fsconsole.tui.screens.plan_dialogs import OpenScreen, ValuesScreen
 from fsconsole.tui.screens.plan_sections import Desk, section_of
 from fsconsole.tui.screens.run import OutputScreen
 from fsconsole.tui.screens.scratch_form import ScratchForm
@@ -72,6 +72,7 @@ OPENED: dict[str, Callable[[ConsoleApp], Screen[Any]]] = {
     "ConfirmScreen": lambda _app: ConfirmScreen("/plans/a.toml", {LABELLED.path: listed_identity(LABELLED)}, ""),
     "ResumeScreen": lambda _app: ResumeScreen(RunFolder("/runs/a")),
     "PickScreen": lambda _app: PickScreen(HOSTILE_LABEL, [Line("a", HOSTILE_LABEL)]),
+    "OpenScreen": lambda _app: OpenScreen(HOSTILE_LABEL, [Line("a", HOSTILE_LABEL)]),
     "ValuesScreen": lambda _app: ValuesScreen(
         HOSTILE_LABEL, HOSTILE_LABEL, {HOSTILE_LABEL: HOSTILE_LABEL, "b": ""}, ["b"], str
     ),

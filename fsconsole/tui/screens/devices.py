@@ -342,13 +342,17 @@ On a machine without runs or scratch devices, a first comparison and a scratch d
             # What was said of it goes after a while.
             words = f"{self._job_words}; escape stops it."
         self.put("#about", plain(words))
-        self.query_one("#offer").display = self._is_first_start()
+        self.query_one("#offer").display = self._is_in_need()
 
-    def _is_first_start(self) -> bool:
+    def _is_in_need(self) -> bool:
+        """Return whether nothing was tried yet, or nothing is free."""
         from fsconsole.journal.store import list_runs  # noqa: PLC0415 - the first screen is there sooner without
 
-        if self._watch.seen_s is None or self._watch.listing.has_scratch:
+        listing = self._watch.listing
+        if self._watch.seen_s is None or listing.has_scratch:
             return False
+        if not listing.has_free:
+            return True
         try:
             return not list_runs(self.session.runs_dir)
         except FsconsoleError:

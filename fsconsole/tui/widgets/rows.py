@@ -112,13 +112,18 @@ class SheetRows(Keyed):
     head = 1
 
     def __init__(self, sheet: Sheet) -> None:
-        super().__init__([row.key for row in sheet.rows])
+        super().__init__([row.key or row.heading for row in sheet.rows])
         self._sheet = sheet
         self._widths = [width for _, width in sheet.columns]
         self.mark_width = self._widths[0] if self._widths else 0
 
+    def is_heading(self, item: int) -> bool:
+        return bool(self._sheet.rows[item].heading)
+
     def spans(self, line: int) -> Spans:
         cells = self._sheet.rows[line].cells
+        if heading := self._sheet.rows[line].heading:
+            return ((heading, "heading"),)
         return [
             (pad_right(text, width), _SHEET_TONES.get(style, ""))
             for (text, style), width in zip(cells, self._widths, strict=True)

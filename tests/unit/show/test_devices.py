@@ -17,6 +17,7 @@ from fsconsole.show.devices import (
     _WORDS,
     Listing,
     about,
+    grouped,
     lay_out,
     lost_ticks,
     others,
@@ -87,9 +88,12 @@ def test_rows_fit_any_width_and_columns_stand_in_line() -> None:
             sheet = lay_out(BOX.entries, ("/dev/sdg",), width, glyphs)
             assert sum(size for _, size in sheet.columns) <= width, (width, glyphs)
             for row in sheet.rows:
+                assert cells_of(row.heading) <= width
+                if row.heading:
+                    continue
                 for (_, size), (text, _) in zip(sheet.columns, row.cells, strict=True):
                     assert cells_of(text) <= size, (width, glyphs)
-            marks = {row.key: row.cells[0][0] for row in sheet.rows}
+            marks = {row.key: row.cells[0][0] for row in sheet.rows if row.cells}
             shown = (marks["/dev/sdg"], marks["/dev/loop0"], marks["/dev/sda"])
             assert shown == ("[x]", "[ ]", ""), (width, glyphs)
 
@@ -98,10 +102,22 @@ def test_a_wider_screen_shows_more_columns_and_the_guides_are_those_of_the_termi
     titles = [{title.strip() for title, _ in lay_out(BOX.entries, (), width, SAFE).columns} for width in (60, 200, 400)]
     assert titles[0] < titles[1] < titles[2]
     assert {"model", "serial", "WWN", "UUID", "scheduler"} <= titles[2]
-    names = [row.cells[1][0] for row in lay_out(BOX.entries, (), 80, ASCII).rows]
-    assert "|- sda1" in names
+    rows = [row.heading or row.cells[1][0] for row in lay_out(BOX.entries, (), 80, ASCII).rows]
+    assert rows.index("|- sda1") > rows.index("In use: never wiped (13)") > rows.index("dm-2 (vg-scratch)")
+    names = [row.cells[0][0] for row in lay_out(BOX.entries, None, 200, ASCII).rows]
     assert "`- md0" in names
     assert "   `- dm-2 (vg-scratch)" in names
+
+
+def test_each_device_stands_once_below_what_may_be_done_with_it() -> None:
+    groups = dict(grouped(BOX.entries))
+    assert [group.partition(":")[0] for group in groups] == ["Free", "Holds data", "In use"]
+    names = [entry.device.name for group in groups.values() for entry in group]
+    assert sorted(names) == sorted(entry.device.name for entry in BOX.entries)
+    free, holds, in_use = groups.values()
+    assert {entry.state.claim for entry in free} == {Claim.FREE}
+    assert all(entry.questions and not entry.refusals for entry in holds)
+    assert all(entry.refusals or entry.state.claim is Claim.IN_USE for entry in in_use)
 
 
 def test_progress_moves_and_nothing_else() -> None:

@@ -34,7 +34,7 @@ def test_each_run_says_where_it_stands_and_the_pane_what_to_do() -> None:
     assert rows[0].name == "ext4 [/x]"
     assert rows[1].name == "bad"
     text = "\n".join(line.text for line in run_lines(RUNS[0], "/runs", 80))
-    assert "-> stopped after 3 of 4 cells; u resumes it" in text
+    assert "-> stopped after 3 of 4 cells; r resumes it" in text
     assert "2026-11-21 08:10 UTC" in text
     assert any("can't be used" in line.text for line in run_lines(RUNS[1], "/runs", 80))
 
@@ -43,11 +43,11 @@ def test_the_pane_names_the_keys_that_help_and_the_list_leaves_long_reasons_to_i
     died, failed = "engine died in mkfs of cell 2", "finished: 1 of 4 cells failed"
     gone = "failed: There is no /dev/disk/by-id/wwn-0x5000c500a1b2c3d4."
     for status, standing, keys, listed in (
-        ("dead", died + RESUME, "; c cleans up, u resumes it", died),
-        ("interrupted", died + RESUME, "; u resumes it", died),
-        ("new", f"never started{RESUME}", "; u starts it", "never started"),
-        ("running", "running: drain of cell 2 of 8", "; t follows it", "running: drain of cell 2 of 8"),
-        ("new", "starting", "; t follows it", "starting"),
+        ("dead", died + RESUME, "; C cleans up, r resumes it", died),
+        ("interrupted", died + RESUME, "; r resumes it", died),
+        ("new", f"never started{RESUME}", "; r starts it", "never started"),
+        ("running", "running: drain of cell 2 of 8", "; Enter follows it", "running: drain of cell 2 of 8"),
+        ("new", "starting", "; Enter follows it", "starting"),
         ("finished", "finished", "", "finished"),
         ("imported", "imported, finished", "", "imported, finished"),
         ("imported", "imported, stopped in workload of cell 17", "", "imported"),
