@@ -305,3 +305,11 @@ async def test_a_large_terminal_has_curves_and_bars_of_check_and_delete_too(tmp_
         await shows(pilot, "small files over time")
         await pilot.resize_terminal(80, 24)
         await until(pilot, lambda: "over time" not in picture(pilot), "the small form")
+
+
+async def test_o_opens_the_plan_of_the_run_that_is_shown_also_where_it_is_only_the_newest(tmp_path: Path) -> None:
+    recorded("grid", tmp_path)
+    async with drive(console(runs_dir=tmp_path), "4") as pilot:
+        await shows(pilot, "No verdicts: ")
+        await pilot.press("o")
+        await shows(pilot, "The plan of run grid")

@@ -313,6 +313,10 @@ Below: the row's rounds as dots beside the baseline's, its other columns, its wa
             advice = await asyncio.to_thread(advise, state, grid, safety_of)
             self.app.push_screen(OutputScreen(lambda width: view.advice_lines(state, grid, advice, width)))
 
+    def action_open_run_plan(self) -> None:
+        # The newest run is shown where none was chosen.
+        self.open_plan_of(self._shown.folder if self._shown is not None else None)
+
     @work(group="compare", exclusive=True)
     async def action_compare(self) -> None:
         """Show published figures in the table, or a comparison with another run in a dialog."""
