@@ -20,6 +20,7 @@ from fsconsole.plan.settings import writes_of
 from fsconsole.plan.steps import array_command
 from fsconsole.text import GIB, KIB, printable
 
+BY_ID = "/dev/disk/by-id"
 COMMAND = "fsconsole apply-kit"
 _MOUNT_POINT = re.compile(r"(?:/[A-Za-z0-9_+@][A-Za-z0-9._+@-]*)+")
 _DEVICE = re.compile(r"/dev/(?:[A-Za-z0-9_+.:=@-]+/)*[A-Za-z0-9_+.:=@-]+")
@@ -193,24 +194,19 @@ def _settings(cell: Cell, wanted: Wanted, device: str) -> Iterator[KitSetting]:
 
 
 def _sentences(measured: Measured, wanted: Wanted, derived: Derived, stripped: Sequence[str]) -> Iterator[str]:
-    cell, count = measured.cell, len(wanted.devices)
+    cell = measured.cell
     yield from (f"UNSAFE: {risk}." for risk in measured.risks)
     yield from derived.differing
     if derived.pinned:
         yield f"Pinned as measured, whatever mkfs would choose here: {', '.join(derived.pinned)}."
     if stripped:
         yield f"Left out, since only a measurement needs it: {', '.join(stripped)}."
+    for device in wanted.devices:
+        if not device.path.startswith(f"{BY_ID}/"):
+            yield f"{device.path} has no name in {BY_ID}: it is known by this name and its size alone."
     yield "Measured with nosuid,nodev, which the kit doesn't set; nofail is added."
-    spec = cell.array
-    if spec is not None:
-        for_use = _for_use(spec, [device.size_bytes for device in wanted.devices])
-        if spec.assume_clean:
-            yield "Measured on an array that was assumed clean; this one is synced first, and slower until that is done."
-        if count != len(cell.members):
-            yield f"Measured on {array_words(spec, len(cell.members))}; this array has {count}: other stripes, other figures."
-        if for_use.bitmap != spec.bitmap:
-            what = "a bitmap" if for_use.bitmap == "internal" else "no bitmap"
-            yield f"The plan left the bitmap to mdadm; this array has {what}, as mdadm chooses for members of this size."
+    if cell.array is not None:
+        yield from _of_array(cell.array, len(cell.members), wanted)
     for name, value in cell.setting.values:
         if name == MEMORY:
             yield f"The load's memory limit of {value} was part of the measurement, and is left out."
@@ -220,3 +216,15 @@ def _sentences(measured: Measured, wanted: Wanted, derived: Derived, stripped: S
             yield f"Settings of the load {printable(load.name)} alone are left out: {words}."
     if not cell.setting.values:
         yield "The plan varied no setting: read-ahead, scheduler and dirty limits stay as this machine has them."
+
+
+def _of_array(spec: ArraySpec, members: int, wanted: Wanted) -> Iterator[str]:
+    count = len(wanted.devices)
+    if spec.assume_clean:
+        yield "Measured on an array that was assumed clean; this one is synced first, and slower until that is done."
+    if count != members:
+        yield f"Measured on {array_words(spec, members)}; this array has {count}: other stripes, other figures."
+    for_use = _for_use(spec, [device.size_bytes for device in wanted.devices])
+    if for_use.bitmap != spec.bitmap:
+        what = "a bitmap" if for_use.bitmap == "internal" else "no bitmap"
+        yield f"The plan left the bitmap to mdadm; this array has {what}, as mdadm chooses for members of this size."

@@ -26,10 +26,10 @@ def _lines(kit: Kit) -> Iterator[str]:
     yield ""
     yield "1. Read apply.sh.        It prints each command that changes something."
     yield "2. ./apply.sh --dry-run  It changes nothing."
-    yield "3. ./apply.sh            It wipes no device that isn't blank; again, it changes nothing."
+    yield "3. ./apply.sh            It refuses what isn't blank; again, it changes nothing."
     yield "4. Months later: fsconsole verify-kit DIR, with this directory."
     yield ""
-    yield "With Ansible: ansible-playbook --check --diff -i HOST, playbook.yml, then without --check."
+    yield "With Ansible: ansible-playbook --check --diff -i HOST, playbook.yml"
     yield ""
     yield "What is not as it was measured:"
     for sentence in kit.differing:

@@ -184,7 +184,7 @@ def script_text(kit: Kit) -> str:
         _FUNCTIONS.rstrip("\n"),
         "",
         '[ "$(id -u)" = 0 ] || die "Run it as root."',
-        f"need blkid blockdev cmp dd findmnt install lsblk mountpoint wipefs {_programs(kit)}",
+        f"need awk blkid blockdev cmp dd findmnt install lsblk mountpoint wipefs {_programs(kit)}",
         "",
         f"uuid={kit.uuid}",
         f"device={shlex.quote(kit.device)}",

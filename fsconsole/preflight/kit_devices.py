@@ -13,11 +13,11 @@ from fsconsole.devices.graph import number_of
 from fsconsole.devices.hazards import NAMED
 from fsconsole.devices.snapshot import take_snapshot
 from fsconsole.errors.targets import NotBlank
+from fsconsole.kit.build import BY_ID
 from fsconsole.kit.values import KitDevice
 from fsconsole.model.command import Executor
 from fsconsole.model.device import Device
 
-BY_ID = "/dev/disk/by-id"
 _PLAIN = re.compile(r"[A-Za-z0-9_+.:=@-]+")
 _RANKS = ("wwn-", "nvme-eui.", "nvme-uuid.", "scsi-", "ata-", "nvme-", "virtio-", "usb-")
 """Kinds of names, those first that a disk keeps in another slot or box."""

@@ -44,7 +44,7 @@ def kit_of(
         row,
         cell,
         SEEN if seen is None else seen,
-        mounted or MOUNTED,
+        MOUNTED if mounted is None else mounted,
         (2 * GIB,) * max(1, len(members)),
     )
     return build_kit(ext4, measured, Wanted(devices, at, UUID, ARRAY_UUID, is_unit))

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from fsconsole.devices.snapshot import find_device
 from fsconsole.inspect.features import parse_mkfs_features
+from fsconsole.kit.files import FSTAB, MDADM_CONFIGS, managed_files
 from fsconsole.kit.script import script_text
 from fsconsole.kit.values import Kit, KitDevice
 from fsconsole.model.plan import ArraySpec
 from fsconsole.model.wire import encode
-from tests.lab.guest import fsconsole, run, settle, stop_arrays
+from fsconsole.preflight.kit_devices import lasting_name
+from tests.lab.guest import fsconsole, loop_device, run, scsi_disk, settle, stop_arrays, udevd
 from tests.unit.kit.kits import kit_of
 
-DISKS = ("/dev/ubdb", "/dev/ubdc", "/dev/ubdd")
-AT = "/srv/kit"
-FOLDER = Path("/tmp/kit")
+DISKS = ("/dev/loop0", "/dev/loop1", "/dev/loop2")
+SIZE_MIB = 24
+AT, ARRAY = "/srv/kit", "/dev/md/srv-kit"
 SPEC = ArraySpec("raid5", 65536, stripe_cache_size=512, assume_clean=True)
 _DIRTY = Path("/proc/sys/vm/dirty_bytes")
 
@@ -27,63 +34,90 @@ def features_of(path: str) -> dict[str, str]:
     return {one.name: one.value for one in parse_mkfs_features("ext4", run("dumpe2fs", "-h", path))}
 
 
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A kit in its folder, with an update-initramfs that only notes that it was called."""
+
+    kit: Kit
+    folder: Path
+
+    def apply(self, *words: str) -> str:
+        path = f"{self.folder}/bin:{os.environ['PATH']}"
+        return run("sh", f"{self.folder}/apply.sh", *words, environment={"PATH": path})
+
+    def differences(self, code: int) -> dict[str, str]:
+        done = fsconsole("verify-kit", str(self.folder), "--json")
+        assert done.code == code, done
+        return {one["what"]: one["found"] for one in json.loads(done.out)["checks"] if one["verdict"] == "differs"}
+
+
 @pytest.fixture
-def kit() -> Iterator[Kit]:
-    FOLDER.mkdir()
-    image = FOLDER / "winner"
+def applied(tmp_path: Path) -> Iterator[Applied]:
+    image, stub = tmp_path / "winner", tmp_path / "bin" / "update-initramfs"
     with image.open("wb") as file:
-        file.truncate(32 * 2**20)
+        file.truncate(SIZE_MIB * 2**20)
     run("mkfs.ext4", "-q", "-F", "-O", "^flex_bg", str(image))
-    size_bytes = int(run("blockdev", "--getsize64", DISKS[0]))
-    devices = tuple(KitDevice(path, size_bytes, path) for path in DISKS)
-    made = kit_of(devices=devices, at=AT, array=SPEC, seen=features_of(str(image)))
-    (FOLDER / "kit.json").write_text(encode(made))
-    (FOLDER / "apply.sh").write_text(script_text(made))
-    before = _DIRTY.read_text()
-    yield made
-    run("umount", AT)
-    stop_arrays(*DISKS)
-    for disk in DISKS:
-        run("wipefs", "--all", "--quiet", disk)
-    run("sysctl", "-q", "-w", *([f"vm.dirty_bytes={before}"] if before != "0\n" else ["vm.dirty_ratio=20"]))
-    settle()
+    stub.parent.mkdir()
+    stub.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/initramfs\n')
+    stub.chmod(0o755)
+    devices = tuple(KitDevice(path, SIZE_MIB * 2**20, path) for path in DISKS)
+    kit = kit_of(devices=devices, at=AT, array=SPEC, seen=features_of(str(image)), mounted={})
+    (tmp_path / "kit.json").write_text(encode(kit))
+    (tmp_path / "apply.sh").write_text(script_text(kit))
+    paths = [Path(path) for path in (FSTAB, *MDADM_CONFIGS, *(file.path for file in managed_files(kit)))]
+    before = {path: path.read_bytes() if path.exists() else None for path in paths}
+    dirty = _DIRTY.read_text().strip()
+    with ExitStack() as stack:
+        for disk in DISKS:
+            stack.enter_context(loop_device(Path(disk).name, SIZE_MIB))
+        yield Applied(kit, tmp_path)
+        subprocess.run(["umount", AT], check=False)
+        stop_arrays(*DISKS)
+    for path, text in before.items():
+        path.unlink(missing_ok=True)
+        if text is not None:
+            path.write_bytes(text)
+    _DIRTY.with_name("dirty_ratio" if dirty == "0" else "dirty_bytes").write_text("20" if dirty == "0" else dirty)
 
 
-def differences(code: int) -> dict[str, str]:
-    done = fsconsole("verify-kit", str(FOLDER), "--json")
-    assert done.code == code, done
-    checks = json.loads(done.out)["checks"]
-    # Nothing was measured of its mount.
-    return {
-        one["what"]: one["found"] for one in checks if one["verdict"] != "same" and "mount option" not in one["what"]
-    }
-
-
-def apply(*words: str) -> str:
-    return run("sh", str(FOLDER / "apply.sh"), *words)
-
-
-def test_an_array_is_made_once_brought_up_again_and_its_lost_member_is_named(kit: Kit) -> None:
-    assert "changes would be made" in apply("--dry-run")
-    assert "md" not in Path("/proc/mdstat").read_text().replace("md_", "").partition("\n")[2].partition("unused")[0]
-    told = apply()
-    assert "+ mdadm --create /dev/md/srv-kit" in told
-    run("udevadm", "settle")
-    run("sh", "-c", "mdadm --wait /dev/md/srv-kit || :")
-    assert differences(58) == {}
-    made = features_of("/dev/md/srv-kit")
-    assert made["block_size"] == dict(kit.features)["block_size"] == "1024"
+def test_an_array_is_made_once_brought_up_again_and_its_lost_member_is_named(applied: Applied) -> None:
+    assert "changes would be made" in applied.apply("--dry-run")
+    assert "\nmd" not in Path("/proc/mdstat").read_text()
+    assert f"+ mdadm --create {ARRAY}" in applied.apply()
+    assert (applied.folder / "initramfs").read_text() == "-u\n"
+    # It has something to wait for, or is in step already.
+    subprocess.run(["mdadm", "--wait", ARRAY], check=False)
+    assert applied.differences(0) == {}
+    made = features_of(ARRAY)
+    assert made["block_size"] == "1024"
     assert "flex_bg" not in made
-    assert "Nothing was changed" in apply()
+    assert "Nothing was changed" in applied.apply()
     # As after a boot without its line in mdadm.conf.
     run("umount", AT)
-    run("mdadm", "--stop", "/dev/md/srv-kit")
-    told = apply()
+    run("mdadm", "--stop", ARRAY)
+    told = applied.apply()
     assert "exists on 3 of 3 devices" in told
     assert "mkfs" not in told
-    run("mdadm", "/dev/md/srv-kit", "--fail", DISKS[1])
-    run("mdadm", "/dev/md/srv-kit", "--remove", DISKS[1])
-    found = differences(58)
-    assert found == {f"{DISKS[1]} in /dev/md/srv-kit": "none", "state of /dev/md/srv-kit": "1 members missing"}
-    told = fsconsole("verify-kit", str(FOLDER)).out
-    assert f"differs: {DISKS[1]} in /dev/md/srv-kit: none (kit: a working member)" in " ".join(told.split())
+    assert applied.differences(0) == {}
+    run("mdadm", ARRAY, "--fail", DISKS[1])
+    run("mdadm", ARRAY, "--remove", DISKS[1])
+    assert applied.differences(58) == {f"{DISKS[1]} in {ARRAY}": "none", f"state of {ARRAY}": "1 members missing"}
+    assert (applied.folder / "initramfs").read_text() == "-u\n"
+
+
+def test_udev_sets_a_disks_settings_again_by_its_lasting_name() -> None:
+    with scsi_disk(16) as name, udevd():
+        path = lasting_name(find_device(f"/dev/{name}"))
+        assert path.startswith("/dev/disk/by-id/")
+        kit = kit_of(devices=(KitDevice(path, 16 * 2**20, path),), at=AT)
+        rule = next(file for file in managed_files(kit) if file.path.endswith(".rules"))
+        Path(rule.path).parent.mkdir(parents=True, exist_ok=True)
+        Path(rule.path).write_text(rule.content)
+        run("udevadm", "control", "--reload")
+        queue = Path(f"/sys/block/{name}/queue")
+        (queue / "read_ahead_kb").write_text("128")
+        run("udevadm", "trigger", "--action=change", f"--sysname-match={name}")
+        settle()
+        assert (queue / "read_ahead_kb").read_text() == "1024\n"
+        assert "[none]" in (queue / "scheduler").read_text()
+        Path(rule.path).unlink()
