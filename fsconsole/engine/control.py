@@ -57,7 +57,8 @@ class Requests:
             if verb in (Verb.PAUSE, Verb.CONTINUE):
                 self.paused = verb is Verb.PAUSE
             self._skip = self._skip or verb is Verb.SKIP
-            self._stop_after = self._stop_after or verb is Verb.STOP_AFTER
+            # To continue is to go on after this cell, too.
+            self._stop_after = verb is Verb.STOP_AFTER or (self._stop_after and verb is not Verb.CONTINUE)
             self.stopping_now = self.stopping_now or verb is Verb.STOP_NOW
             self._changed.notify_all()
             if self._in_cell and verb in (Verb.SKIP, Verb.STOP_NOW):

@@ -117,6 +117,9 @@ _TAKEN = {
 }
 
 
+TAKEN_BACK = "The stop is taken back: the run goes on after this cell."
+
+
 def answer_words(verb: Verb, answer: ControlAnswer) -> str:
     """Return the effect of a request that an engine took, and its current step: "Stopping now (cell 7, mkfs)."."""
     stops = verb in (Verb.STOP_AFTER, Verb.STOP_NOW)

@@ -159,7 +159,10 @@ async def test_a_key_asks_the_engine_and_its_answer_is_said(tmp_path: Path, monk
             ):
                 await pilot.press(key)
                 await shows(pilot, words, "(a test)")
-            asked = [Verb.PAUSE, Verb.STOP_AFTER]
+            # Once more takes it back.
+            await pilot.press("a")
+            await shows(pilot, "The stop is taken back")
+            asked = [Verb.PAUSE, Verb.STOP_AFTER, Verb.CONTINUE]
             assert run.asked == asked
             # What ends a cell is asked about first, and Enter alone goes on.
             for key, question, verb, said_then in (
@@ -177,7 +180,7 @@ async def test_a_key_asks_the_engine_and_its_answer_is_said(tmp_path: Path, monk
             await shows(pilot, "PAUSED  0/2 cells")
             await pilot.press("p")
             await shows(pilot, "Continuing")
-            assert run.asked[4:] == [Verb.CONTINUE]
+            assert run.asked[5:] == [Verb.CONTINUE]
             away = Path(run.folder.control).rename(run.folder.control + ".away")
             await pilot.press("p")
             await shows(pilot, "takes no requests now", "ask again")
@@ -185,7 +188,7 @@ async def test_a_key_asks_the_engine_and_its_answer_is_said(tmp_path: Path, monk
             # Detaching leaves the console, and nothing is asked of the run.
             await pilot.press("d")
             await pilot.pause()
-        assert len(run.asked) == 5
+        assert len(run.asked) == 6
     assert f"fsconsole attach {run.folder.name} --runs {tmp_path}" in said[0]
 
 

@@ -151,3 +151,13 @@ def test_messages_come_back_as_they_went(verb, accepted, step, why):
     assert from_line(ControlRequested, to_line(ControlRequested(verb))).verb is verb
     answer = ControlAnswer(accepted, step, why)
     assert from_line(ControlAnswer, to_line(answer)) == answer
+
+
+def test_to_continue_takes_a_stop_after_the_cell_back():
+    requests = Requests()
+    for verb, stops in ((Verb.STOP_AFTER, True), (Verb.SKIP, True), (Verb.CONTINUE, False), (Verb.STOP_AFTER, True)):
+        requests.take(verb)
+        assert requests.stopping is stops, verb
+    requests.take(Verb.STOP_NOW)
+    requests.take(Verb.CONTINUE)
+    assert requests.stopping
