@@ -79,6 +79,22 @@ async def test_space_ticks_a_filesystem_and_enter_an_option_s_value_and_what_ari
         assert hand.screen.draft.plan.checklists[-1].mount == (("mode", ("adaptive",)),)
 
 
+async def test_a_click_ticks_the_value_that_is_clicked() -> None:
+    async with at_plan() as hand:
+        seen = (await hand.sees("delalloc")).splitlines()
+        y = next(number for number, line in enumerate(seen) if "delalloc" in line)
+        for value, values in (("off", ("off",)), ("on", ("on", "off")), ("default", ("default", "on", "off"))):
+            await hand.pilot.click(offset=(seen[y].index(f" {value}" if value != "default" else value) + 1, y))
+            await hand.settled()
+            assert hand.screen.draft.plan.checklists[0].mount == (("delalloc", values),)
+        # Its name moves the cursor, and ticks nothing.
+        before = hand.screen.draft
+        await hand.pilot.click(offset=(seen[y].index("delalloc"), y + 1))
+        await hand.settled()
+        assert hand.screen.draft == before
+        assert hand.screen.query_one("#lines", Choices).key == "mount data"
+
+
 async def test_the_common_options_come_first_and_enter_lists_the_others() -> None:
     async with at_plan() as hand:
         await hand.sees("Common options of ext4", "delalloc       [default]> on   off")

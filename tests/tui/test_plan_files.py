@@ -5,11 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from fsconsole.catalog.loader import load_catalog
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.reader import JournalReader
 from fsconsole.plan.draft import opened
 from fsconsole.plan.read import list_configs, read_plan
 from fsconsole.tui.terminal import plain
-from tests.tui.at_plan import LOAD, Hand, at_plan
+from tests.tui.at_plan import LOAD, Hand, at_plan, catalog_answer
+from tests.tui.harness import Scripted, console, drive
+from tests.tui.recorded import recorded
 from tests.unit.plan.examples import DESIGN
 
 
@@ -140,3 +146,33 @@ async def test_a_shipped_plan_is_saved_as_it_was_and_what_the_screen_can_t_edit_
             assert read_plan(changed) == replace(ticked, raw=not plan.raw), path
             again.unlink()
             changed.unlink()
+
+
+@pytest.mark.parametrize("mode", ["3", "4"])
+async def test_o_on_run_and_on_results_opens_the_plan_of_the_run_as_it_was(mode: str, tmp_path: Path) -> None:
+    folder = recorded("grid", tmp_path)
+    answers = {"catalog": catalog_answer(), "devices": "[]"}
+    async with drive(console(Scripted(answers), folder=folder, runs_dir=tmp_path), mode) as pilot:
+        hand = Hand(pilot)
+        await hand.sees("ext4 and xfs: a hundred files")
+        await hand.keys("o")
+        await hand.sees("The plan of run grid", "ext4 and xfs: a hundred files: ext4 data=ordered")
+        source = JournalReader(folder.journal).request().plan.source
+        assert hand.screen.draft.text == source
+        assert (hand.screen.draft.plan.path, hand.screen.is_changed) == ("", False)
+        # A changed draft is not left for it without a question.
+        await hand.filesystem("btrfs")
+        await hand.keys(mode, "o")
+        await hand.sees("Leave this plan?")
+        await hand.keys("n")
+        assert "btrfs" in hand.screen.draft.filesystems
+
+
+async def test_a_run_without_a_plan_that_can_be_read_says_so(tmp_path: Path) -> None:
+    async with at_plan() as hand:
+        hand.screen.open_plan_of(None)
+        await hand.sees("No run is shown whose plan could be opened.")
+        hand.screen.session.plan_of = RunFolder(str(tmp_path / "none"))
+        hand.screen.on_screen_resume()
+        await hand.sees("none", "New plan")
+        assert not hand.screen.is_changed
