@@ -326,8 +326,9 @@ For loads without mkfs in a directory of a mounted filesystem: `fsconsole run FI
         afresh, self._section_shown = self._section_shown != self.section_key, self.section_key
         self._lists_all = self._lists_all and not afresh
         section = self._section("lines")
-        every = section.all_lines() if isinstance(section, of_plan.Options) else section.lines()
-        shown_filter.show_lines(every if self._lists_all else section.lines(), among=every, afresh=afresh)
+        own = section.lines()
+        every = section.all_lines() if isinstance(section, of_plan.Options) else own
+        shown_filter.show_lines(every if self._lists_all else own, among=every, afresh=afresh)
         focused = self.focused
         self._tell(focused if isinstance(focused, Choices) else shown_filter.choices)
 
