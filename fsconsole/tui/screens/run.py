@@ -141,7 +141,7 @@ class RunScreen(ConsoleScreen):
     CSS_PATH = "run.tcss"
     MODE: ClassVar[str] = "run"
     HELP: ClassVar[str] = (
-        "The current step of a run, and the results of its cells so far.\n"
+        "The variants of a run, ranked so far, and its running cell.\n"
         "The console only watches: the run continues when you leave it, and when the terminal is lost.\n"
         "\n"
         "chart         disk: what the targets read and write; app: what the workload sees;\n"
