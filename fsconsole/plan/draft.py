@@ -190,6 +190,20 @@ def dropped_checklist(draft: Draft, number: int) -> Draft:
     return replace(draft, off_checklists=draft.off_checklists | {number})
 
 
+def removed_checklist(draft: Draft, number: int) -> Draft:
+    """Return the draft without one of several checklists of a filesystem; the only one of it is unticked."""
+    checklists = draft.plan.checklists
+    if sum(each.filesystem == checklists[number].filesystem for each in checklists) == 1:
+        return dropped_checklist(draft, number)
+    left = changed(draft, checklists=_spliced(checklists, number))
+    return replace(left, off_checklists=_without(draft.off_checklists, number))
+
+
+def _without(positions: frozenset[int], number: int) -> frozenset[int]:
+    """Return positions after the item of this number was removed."""
+    return frozenset(each - (each > number) for each in positions if each != number)
+
+
 def values_of(checklist: Checklist, scope: Scope, option: str) -> tuple[str, ...]:
     """Return the values that an option shall take; none where it is not given at all."""
     axes = checklist.mkfs if scope is Scope.MKFS else checklist.mount
@@ -417,5 +431,4 @@ def doubled_variant(draft: Draft, number: int) -> Draft:
 def removed_variant(draft: Draft, number: int) -> Draft:
     """Return the draft without a variant; the others stay ticked and unticked as they were."""
     left = changed(draft, variants=_spliced(draft.plan.variants, number))
-    off = frozenset(each - (each > number) for each in draft.off_variants if each != number)
-    return replace(left, off_variants=off)
+    return replace(left, off_variants=_without(draft.off_variants, number))

@@ -213,7 +213,7 @@ KEYS = (
     Key(("x", "delete"), "remove the selected thing; asks where something on disk goes", (
         Use("devices", "remove", "Remove..", "remove a scratch device", rank=5, asks=True),
         Use("plan", "drop", "Remove",
-            "remove the workload, the custom variant or the list of arrays, or untick the list of options", rank=8),
+            "remove the workload, the custom variant, or the list of options or arrays", rank=8),
         Use("runs", "delete", "Delete..", "remove a run with all its figures", rank=6, asks=True),
     )),
     Key(("n",), "new", (

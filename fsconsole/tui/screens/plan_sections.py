@@ -362,10 +362,10 @@ DOUBLED = {
 DROPPED = {
     "workloads": drafts.removed_workload,
     "words": drafts.removed_variant,
-    "options": drafts.dropped_checklist,
+    "options": drafts.removed_checklist,
     "arrays": drafts.removed_array,
 }
-"""Function that removes a line; a list of options is only unticked. Raises FsconsoleError."""
+"""Function that removes a line; the only list of a filesystem's options is unticked. Raises FsconsoleError."""
 DOUBLING = {
     "options": "A second list of the same filesystem: its variants are compared with those of the first.",
     "arrays": "A second list of arrays: they are compared with those of the first.",

@@ -85,6 +85,15 @@ def test_a_filesystem_that_is_ticked_again_has_its_options_back() -> None:
     assert drafts.toggled_checklist(off, 0).plan_file == draft.plan_file
 
 
+def test_a_second_list_of_options_is_removed_and_the_only_one_of_a_filesystem_unticked() -> None:
+    draft = drafts.toggled_checklist(drafts.doubled_checklist(compared(), 0), 1)
+    without = drafts.removed_checklist(draft, 0)
+    assert [each.filesystem for each in without.plan.checklists] == ["xfs", "ext4"]
+    assert without.off_checklists == {0}
+    alone = drafts.removed_checklist(without, 1)
+    assert (alone.plan.checklists, alone.off_checklists) == (without.plan.checklists, {0, 1})
+
+
 def test_the_default_is_a_value_that_gives_the_tools_no_word_and_is_compared_with_others() -> None:
     draft = drafts.with_values(new_draft(), 0, Scope.MOUNT, "delalloc", (DEFAULT, "off"))
     assert rows(parse_plan(draft.text, "plan.toml")) == ["ext4", "ext4 nodelalloc", "xfs"]
