@@ -149,7 +149,7 @@ def start_and_show(folder: RunFolder, interrupts: Interrupts, *, detach: bool, a
     As JSON the name is one object, {"run": ..., "folder": ...}. interrupts are on hold. A run that was asked to stop
     while it began is shown to its end with detach too, after its name.
     """
-    from fsconsole.cli.viewer import watch
+    from fsconsole.cli.viewer import outlasting, watch
     from fsconsole.client.engine import start_engine
     from fsconsole.model.contract import document_text
     from fsconsole.model.run import StartedRun
@@ -158,9 +158,10 @@ def start_and_show(folder: RunFolder, interrupts: Interrupts, *, detach: bool, a
     interrupts.pass_on_to(folder)
     if detach:
         told = document_text(StartedRun(folder.name, folder.path)) if as_json else folder.name
-        sys.stdout.write(f"{told}\n")
-        # Whoever reads it must have it, whatever becomes of this process.
-        sys.stdout.flush()
+        with outlasting(f"Run {folder.name} goes on; `fsconsole attach {folder.name}` shows it."):
+            sys.stdout.write(f"{told}\n")
+            # Whoever reads it must have it, whatever becomes of this process.
+            sys.stdout.flush()
         # From here on that is who can stop the run; a death by a signal would look like a start that was undone.
         if interrupts.leave():
             return

@@ -279,7 +279,7 @@ def run_view(stream: TextIO | None = None, *, as_json: bool = False) -> Iterator
 
 
 @contextmanager
-def _outlasting(hint: str) -> Iterator[None]:
+def outlasting(hint: str) -> Iterator[None]:
     """Tell it with this hint, and go on without output, where standard output takes no more."""
     try:
         yield
@@ -297,7 +297,7 @@ class LastingView:
 
     def show(self, state: RunState, batch: Batch) -> None:
         """Show what is new."""
-        with _outlasting(f"The run goes on; `fsconsole attach {self._name}` shows it."):
+        with outlasting(f"The run goes on; `fsconsole attach {self._name}` shows it."):
             self._view.show(state, batch)
 
 
@@ -389,7 +389,7 @@ def watch(folder: RunFolder, *, as_json: bool, interrupts: Interrupts | None = N
     if interrupts is not None:
         interrupts.give_back()
     if not as_json:
-        with _outlasting(f"The run is over; `fsconsole results {folder.name}` prints its results."):
+        with outlasting(f"The run is over; `fsconsole results {folder.name}` prints its results."):
             sys.stdout.write("\n" + report(folder, width=terminal_width()))
             sys.stdout.flush()
     return ending_code(state)
