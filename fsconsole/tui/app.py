@@ -34,6 +34,7 @@ from fsconsole.tui.terminal import BriefFilter, ColourFilter, GlyphFilter, theme
 from fsconsole.tui.watch import in_background
 from fsconsole.tui.widgets.chrome import BlockScrollBar, Head
 
+_TOUR = "A recorded run: v replays the race, up and down tell why, A says what may be best, enter opens a cell, 1 to 5 screens."
 _STARTS_POLL_S, _RUN_POLL_S = 0.05, 2.0
 _KEY_WORDS = {"↑": "up", "↓": "down", "←": "left", "→": "right", "⏎": "enter", "⌫": "bksp"}
 """Instead of arrows, which console fonts lack."""
@@ -91,6 +92,9 @@ class ConsoleApp(App[None], inherit_bindings=False):
     @work(group="offer")
     async def on_ready(self) -> None:
         """Offer to show a running run; where the operator is on another screen already, only say so."""
+        if self.session.is_tour:
+            self.switch_mode("results")
+            self.call_after_refresh(self._guide)
         if self.session.folder is not None:
             return
         try:
@@ -109,6 +113,11 @@ class ConsoleApp(App[None], inherit_bindings=False):
                 self.switch_mode("run")
         elif self.current_mode != "run":
             first.say(line_of(runs))
+
+    def _guide(self) -> None:
+        shown = self.screen_stack[0]
+        if isinstance(shown, ConsoleScreen):
+            shown.say(_TOUR)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Take away the colours that there are not, and replace what the terminal's font lacks, last of all."""
@@ -171,8 +180,10 @@ class ConsoleApp(App[None], inherit_bindings=False):
         self.push_screen(HelpScreen(self.screen))
 
 
-def run_console(runs_dir: str, *, ascii_only: bool = False, slow_link: bool = False) -> None:
-    """Show the console until the operator leaves. Raises NoTerminal, DumbTerminal, ConsoleFailed."""
+def run_console(
+    runs_dir: str, *, ascii_only: bool = False, slow_link: bool = False, toured: RunFolder | None = None
+) -> None:
+    """Show the console until the operator leaves; toured: a recorded run that it explains. Raises NoTerminal, ConsoleFailed."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise NoTerminal
     encoding = encoding_of(os.environ, sys.stdout.encoding or "ascii", is_utf8_mode=bool(sys.flags.utf8_mode))
@@ -182,7 +193,8 @@ def run_console(runs_dir: str, *, ascii_only: bool = False, slow_link: bool = Fa
         os.environ.pop("COLORTERM", None)
     # What is loaded by now stays to the end: whoever presses a key need not wait until Python has looked through it again.
     gc.freeze()
-    session = Session(terminal, Children(), runs_dir, is_root=os.geteuid() == 0)
+    is_root = os.geteuid() == 0
+    session = Session(terminal, Children(), runs_dir, is_root=is_root, folder=toured, is_tour=toured is not None)
     app = ConsoleApp(session)
     app.run()
     if app.return_code:

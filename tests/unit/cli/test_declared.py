@@ -19,7 +19,7 @@ from tests.unit.cli.recorded import FSCONSOLE, run_command
 from tests.unit.house.source import CHECKOUT
 
 ALL = declared_commands()
-WITHOUT_JSON = {"schema", "completion", "scratch"}
+WITHOUT_JSON = {"schema", "completion", "scratch", "tour"}
 
 
 def name_of(command: DeclaredCommand) -> str:
