@@ -312,7 +312,7 @@ def test_without_root_what_only_looks_works_and_what_needs_root_says_so(
     console.press("3")
     console.wait_for("finished", "enter shows its results", "write  ", "CPU  ")
     console.press("l")
-    console.wait_for("Cell 6 of 6")
+    console.wait_for("Cell ", " of 6")
     console.press("Escape")
     console.wait_for("CPU  ")
     console.quit()
