@@ -65,7 +65,7 @@ def commands_answer(index: int, step: StepAnswer) -> str:
     plan = work_out(new_draft().plan_file, (), load_catalog(), kernel="6.12").plan
     assert plan is not None
     answer = plan_answer(plan, (), "", cell=1)
-    return encode(replace(answer, cells=(replace(answer.cells[0], index=index, unavailable="", steps=(step,)),)))
+    return encode(replace(answer, cells=(replace(answer.cells[0], number=index + 1, unavailable="", steps=(step,)),)))
 
 
 def device_answer(path: str, size_bytes: int) -> str:
