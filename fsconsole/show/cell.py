@@ -424,13 +424,21 @@ def extent_lines(cell: CellState, width: int) -> tuple[TextLine, ...]:
     return tuple(found) or (TextLine("No extents were counted in this cell."),)
 
 
-def extents_over_offset(placed: PlacedMap) -> HistogramValue:
-    """Return the median size of a load's extents by their offset in the file."""
-    return HistogramValue(
-        tuple(
-            (short_bytes(one.offset_bytes), float(one.median_bytes), short_bytes(one.median_bytes))
-            for one in placed.seen.sizes
+def extents_over_offset(maps: Sequence[PlacedMap]) -> tuple[tuple[str, HistogramValue], ...]:
+    """Return for each map its title and the median size of its extents by their offset in the file, on one scale."""
+    top = max((float(one.median_bytes) for placed in maps for one in placed.seen.sizes), default=0.0)
+    return tuple(
+        (
+            f"{placed.row}, {placed.load}: median extent size over the offset in the file",
+            HistogramValue(
+                tuple(
+                    (short_bytes(one.offset_bytes), float(one.median_bytes), short_bytes(one.median_bytes))
+                    for one in placed.seen.sizes
+                ),
+                top,
+            ),
         )
+        for placed in maps
     )
 
 

@@ -112,6 +112,8 @@ class HistogramValue:
     """Rows of (label, count, count in words)."""
 
     rows: tuple[tuple[str, float, str], ...]
+    least_top: float = 0.0
+    """Least count of a full bar: histograms side by side share it."""
 
 
 _ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0)

@@ -244,11 +244,11 @@ Left and right go to the other cells of its row; Enter on a command shows what i
     def _spread(self, read: Read, width: int) -> list[TextLine | Spans]:
         found: list[TextLine | Spans] = [*view.extent_lines(read.known, width)]
         glyphs = self.session.terminal.glyphs
-        for index in (read.cell.index, *([read.beside.cell.index] if read.beside is not None else [])):
-            for placed in read.maps.get(index, ()):
-                title = f"{placed.row}, {placed.load}: median extent size over the offset in the file"
-                found += (TextLine(""), *text_lines(title, width, "strong"))
-                found += map(runs, histogram_lines(view.extents_over_offset(placed), width, glyphs))
+        shown = (read.cell.index, *([read.beside.cell.index] if read.beside is not None else []))
+        maps = [placed for index in shown for placed in read.maps.get(index, ())]
+        for title, sizes in view.extents_over_offset(sorted(maps, key=lambda placed: placed.load)):
+            found += (TextLine(""), *text_lines(title, width, "strong"))
+            found += map(runs, histogram_lines(sizes, width, glyphs))
         for seen in read.latencies:
             found += (TextLine(""), TextLine(view.latency_title(seen, read.known), "strong"))
             bars = histogram_lines(view.latency_histogram(seen.buckets), width, glyphs)

@@ -32,7 +32,7 @@ from fsconsole.results.sentences import RunFindings, findings_of
 from fsconsole.show import results as view
 from fsconsole.show.apply import safety_of, use_lines, use_words
 from fsconsole.show.more_rounds import barred_words, lasts_words, rounds_complaint, wanted_rounds, with_repeats
-from fsconsole.show.replay import Frame
+from fsconsole.show.replay import Frame, cell_of
 from fsconsole.show.runs import RunEntry, published_lines
 from fsconsole.text import cells_of, shorten_middle
 from fsconsole.tui import keys, planfiles
@@ -179,13 +179,11 @@ class ResultsScreen(ConsoleScreen):
     HELP: ClassVar[
         str
     ] = """The figures of a run: a block for each workload, one for the filesystem's own times, one for raw rows.
-A block compares one column with that of the baseline: change in % with its 95 % interval over n rounds.
-The strip draws the interval: * the change, | no change, brackets its ends, an arrow where it goes on.
-slower, faster, less, more: the interval lies beyond 0; "<10": by less than 10 % all the same.
-same: the interval lies within 10 % (the plan's key same). undecided +6: 6 more rounds would decide it.
-Left and right choose the column that s sorts by; the mark below its head says which way. [ and ] turn the blocks.
-b compares with the row's variant; where rows differ in more (threads, read-ahead), it asks with what.
-Below: the row's rounds as dots beside the baseline's, its other columns, its warnings (letters under warn)."""
+Change: in % of the baseline, with its 95 % interval over n rounds. The strip draws it: * the change, | none, [ ] its ends.
+Bars and colours: full and green is better, lighter and red worse, faint not decided.
+undecided +6: 6 more rounds would decide it. same: within 10 %. "<10": decided, by less than 10 %.
+s sorts by the column at the cursor, which left and right move.
+Below: the row's verdict, why, its rounds as dots, other columns, and warnings with what to do (letters under warn)."""
     BINDINGS: ClassVar[list[BindingType]] = keys.bindings("results")
 
     def __init__(self) -> None:
@@ -482,7 +480,8 @@ Below: the row's rounds as dots beside the baseline's, its other columns, its wa
         if shown is None or seen is None:
             return
         block = seen.race
-        drawn = (shown.folder, shown.look.state, block)
+        # Finished cells stay as they are: a living run is not read again with each of its steps.
+        drawn = (shown.folder, block.name, [cell_of(row, block) for row in block.rows]) if block is not None else None
         if block is not None and drawn != self._drawn:
             with self.complaining():
                 race = await asyncio.to_thread(read_race, shown.folder, shown.look.state, block)

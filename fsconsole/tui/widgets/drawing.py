@@ -223,7 +223,7 @@ def histogram_lines(value: HistogramValue, width: int, glyphs: Glyphs) -> tuple[
     label_width = min(max((len(label) for label, _, _ in rows), default=0), max(width // 3, 0))
     text_width = max((len(text) for _, _, text in rows), default=0)
     room = width - label_width - text_width - 2
-    highest = max((count for _, count, _ in rows if math.isfinite(count)), default=0.0)
+    highest = max(value.least_top, *(count for _, count, _ in rows if math.isfinite(count)), 0.0)
     found = []
     for label, count, text in rows:
         # What is there at all has a column.

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.journal.past import Point
+from fsconsole.model.events import LayoutSeen
+from fsconsole.model.layout import SizeAtOffset
 from fsconsole.model.metrics import Metric
 from fsconsole.model.state import CellState
 from fsconsole.results.content import fact_words
+from fsconsole.results.layout_map import PlacedMap
 from fsconsole.show import cell as view
 from fsconsole.show.cell import environment_lines, option_lines, steps_in_words
+from fsconsole.show.terminal import ASCII
+from fsconsole.text import MIB
+from fsconsole.tui.widgets.drawing import histogram_lines
 from tests.unit.results import build
 from tests.unit.results.test_arrays import MEMBERS, RAID5, on_array
 
@@ -58,3 +66,27 @@ def test_the_curves_of_a_cell_begin_in_one_column_and_those_of_two_cells_have_on
     mine, theirs = view.on_one_scale(own, other)
     assert [one.y_max for one in mine] == [one.y_max for one in theirs]
     assert mine[0].y_max == 9e9
+
+
+def test_extent_sizes_of_two_cells_are_drawn_on_one_scale() -> None:
+    layouts = [
+        LayoutSeen(
+            device_bytes=1,
+            unit_bytes=1,
+            files=1,
+            extent_count=1,
+            names=("f",),
+            extents=(),
+            sizes=(SizeAtOffset(0, 1, size),),
+            cell=0,
+            attempt=1,
+            step=1,
+        )
+        for size in (MIB, 4 * MIB)
+    ]
+    (_, small), (title, large) = view.extents_over_offset(
+        [PlacedMap("xfs", "files", one, build.cell(0)) for one in layouts]
+    )
+    assert title == "xfs, files: median extent size over the offset in the file"
+    bars = ["".join(text for text, _ in histogram_lines(one, 60, ASCII)[0]).count("#") for one in (small, large)]
+    assert bars[1] == pytest.approx(4 * bars[0], abs=2)
