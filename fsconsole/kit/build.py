@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from fsconsole import __version__
 from fsconsole.catalog.filesystem import Filesystem
 from fsconsole.errors import Misused
+from fsconsole.errors.runs import NothingToApply
 from fsconsole.kit.derive import Derived, derive
 from fsconsole.kit.lines import Destination, apply_lines
 from fsconsole.kit.values import SCHEMA, Kit, KitArray, KitDevice, KitSetting
@@ -25,6 +26,8 @@ COMMAND = "fsconsole apply-kit"
 _MOUNT_POINT = re.compile(r"(?:/[A-Za-z0-9_+@][A-Za-z0-9._+@-]*)+")
 _DEVICE = re.compile(r"/dev/(?:[A-Za-z0-9_+.:=@-]+/)*[A-Za-z0-9_+.:=@-]+")
 """Names that mean the same to a shell, to fstab, to udev's patterns and to Ansible's templates."""
+_VALUE = re.compile(r"[A-Za-z0-9_-]+")
+"""Of a setting: a rule of udev or a shell would take more apart."""
 _LONGEST_NAME = 32
 """Of an array (man 8 mdadm, --name)."""
 _SYSTEM = ("/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/root", "/run", "/sbin", "/sys", "/usr")
@@ -65,7 +68,7 @@ class Wanted:
 
 
 def build_kit(filesystem: Filesystem, measured: Measured, wanted: Wanted) -> Kit:
-    """Return the kit. Raises Misused, OptionRefused."""
+    """Return the kit. Raises Misused, OptionRefused, NothingToApply."""
     require_plain(wanted)
     cell, sizes = measured.cell, [device.size_bytes for device in wanted.devices]
     _require_number(cell, len(wanted.devices))
@@ -93,7 +96,7 @@ def build_kit(filesystem: Filesystem, measured: Measured, wanted: Wanted) -> Kit
         make=lines.make,
         mount_words=lines.mount_words,
         fstab=lines.fstab,
-        settings=tuple(_settings(cell, wanted, device)),
+        settings=_plain_settings(_settings(cell, wanted, device)),
         features=derived.expected,
         mount_features=tuple(sorted((key, of) for key, of in measured.mount.items() if key not in follows)),
         differing=tuple(_sentences(measured, wanted, derived, lines.stripped)),
@@ -169,6 +172,15 @@ def _array(spec: ArraySpec, wanted: Wanted, name: str) -> KitArray:
 
 
 # Settings.
+
+
+def _plain_settings(settings: Iterable[KitSetting]) -> tuple[KitSetting, ...]:
+    """Return settings as they are. Raises NothingToApply for a value that an imported run has made up."""
+    found = tuple(settings)
+    for one in found:
+        if not _VALUE.fullmatch(one.value):
+            raise NothingToApply(why=f"its setting {one.name} has the odd value '{printable(one.value)}'")
+    return found
 
 
 def _settings(cell: Cell, wanted: Wanted, device: str) -> Iterator[KitSetting]:

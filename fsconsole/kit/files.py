@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from fsconsole.kit.lines import NOFAIL
 from fsconsole.kit.values import Kit, KitSetting
+from fsconsole.text import printable
 
 FSTAB = "/etc/fstab"
 MDADM_CONFIGS = ("/etc/mdadm/mdadm.conf", "/etc/mdadm.conf")
@@ -36,7 +37,7 @@ class ManagedLine:
 def managed_files(kit: Kit) -> tuple[ManagedFile, ...]:
     """Return the files of a kit: udev's rule, sysctl's settings, the mount unit, each only where it is needed."""
     found = []
-    head = f"# Made by fsconsole {kit.version} from run {kit.run}: what was measured for {kit.mount_point}.\n"
+    head = f"# Made by fsconsole {kit.version} from run {printable(kit.run)}: what was measured for {kit.mount_point}.\n"
     if rules := list(_rules(kit)):
         text = head + "".join(f"{rule}\n" for rule in rules)
         found.append(ManagedFile(f"/etc/udev/rules.d/99-fsconsole-{kit.name}.rules", text))

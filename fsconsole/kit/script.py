@@ -42,12 +42,17 @@ die() {
     exit 1
 }
 
-# Print a command that changes something, and run it.
+# Print a command that changes something, and run it, without the lock: a daemon would keep it.
 run() {
     changes=$((changes + 1))
     printf '+ %s\n' "$*"
-    [ "$dry" = yes ] || "$@"
+    [ "$dry" = yes ] || "$@" 9>&-
 }
+
+# A file that stays where a step is interrupted: its result isn't taken for whole.
+begin() { [ "$dry" = yes ] || printf '' >"$unfinished.$1"; }
+end() { [ "$dry" = yes ] || rm -f "$unfinished.$1"; }
+is_unfinished() { [ -e "$unfinished.$1" ]; }
 
 need() {
     for tool in "$@"; do
@@ -58,6 +63,13 @@ need() {
 # The kernel's name of a device: sdb for /dev/disk/by-id/wwn-0x5000.
 kernel_name() {
     basename "$(readlink -f "$1")"
+}
+
+# The whole disk of a device, which programs lock while they work on it.
+disk_of() {
+    name=$(kernel_name "$1")
+    [ ! -e "/sys/class/block/$name/partition" ] || name=$(basename "$(readlink -f "/sys/class/block/$name/..")")
+    printf '/dev/%s' "$name"
 }
 
 udev_runs() {
@@ -81,17 +93,21 @@ is_zero() { # DEVICE FIRST COUNT
 use_of() {
     name=$(kernel_name "$1")
     mounted=$(lsblk --noheadings --raw --output MOUNTPOINT "$1" | tr -d '\n')
-    [ -z "$mounted" ] || printf 'it, or a part of it, is mounted on %s' "$mounted"
-    for holder in "/sys/class/block/$name/holders"/*; do
-        [ ! -e "$holder" ] || printf 'it belongs to %s' "${holder##*/}"
+    [ -z "$mounted" ] || { printf 'it, or a part of it, is mounted on %s' "$mounted"; return; }
+    for holder in "/sys/class/block/$name/holders"/* "/sys/class/block/$name"/*/holders/* "/sys/class/block/$name/../holders"/*; do
+        [ ! -e "$holder" ] || { printf 'it belongs to %s' "${holder##*/}"; return; }
     done
-    if grep -q "^$(readlink -f "$1") " /proc/swaps; then printf 'it is swap'; fi
+    if grep -q "^$(readlink -f "$1") " /proc/swaps; then printf 'it is swap'; return; fi
+    flock --timeout 10 "$(disk_of "$1")" true || { printf 'another program has locked it'; return; }
+    # Without --force it is opened exclusively: the second device of a mounted btrfs shows nowhere else.
+    wipefs --all --no-act "$1" >/dev/null 2>&1 || printf 'the kernel says that it is busy'
 }
 
 # What is on a device; nothing where 64 spread blocks and both ends are zeros, and no signature is found.
 content_of() {
     blockdev --flushbufs "$1"
-    found=$(wipefs --no-act --parsable "$1" | grep -v '^#' | tr '\n' ' ') || :
+    found=$(wipefs --no-act --parsable "$1") || die "$1 can't be read by wipefs."
+    found=$(printf '%s' "$found" | grep -v '^#' | tr '\n' ' ') || :
     [ -z "$found" ] || { printf 'signatures: %s' "$found"; return; }
     status=0
     blkid --probe "$1" >/dev/null 2>&1 || status=$?
@@ -141,14 +157,23 @@ put() { # FILE
     rm -f "$new"
 }
 
-# Add a line to a file unless it is there; another line with its key is somebody's decision.
-add_line() { # FILE KEY LINE
-    if [ -e "$1" ] && grep -qxF -e "$3" "$1"; then return; fi
+has_line() { # FILE LINE
+    [ -e "$1" ] && grep -qxF -e "$2" "$1"
+}
+
+# Another line with the key of one that is to be added is somebody's decision.
+refuse_other() { # FILE KEY LINE
+    if has_line "$1" "$3"; then return; fi
     if [ -e "$1" ] && grep -v '^[[:space:]]*#' "$1" | grep -qF -e "$2"; then
         die "$1 has another line with $2: put '$3' there yourself, or remove that one."
     fi
-    printf '    %s\n' "$3"
-    run append "$1" "$3"
+}
+
+# Add a line to a file unless it is there.
+add_line() { # FILE LINE
+    if has_line "$1" "$2"; then return; fi
+    printf '    %s\n' "$2"
+    run append "$1" "$2"
     put_one=yes
 }
 
@@ -184,11 +209,13 @@ def script_text(kit: Kit) -> str:
         _FUNCTIONS.rstrip("\n"),
         "",
         '[ "$(id -u)" = 0 ] || die "Run it as root."',
-        f"need awk blkid blockdev cmp dd findmnt install lsblk mountpoint wipefs {_programs(kit)}",
+        f"need awk blkid blockdev cmp dd findmnt flock install lsblk mountpoint wipefs {_programs(kit)}",
         "",
         f"uuid={kit.uuid}",
         f"device={shlex.quote(kit.device)}",
         f"mount_point={shlex.quote(kit.mount_point)}",
+        "unfinished=/var/lib/fsconsole-kit-$uuid",
+        *_in_the_way(kit),
         *_array(kit),
         *_filesystem(kit),
         *_finish(),
@@ -206,6 +233,32 @@ def _comment(text: str) -> str:
 def _programs(kit: Kit) -> str:
     names = [argv[0] for argv in kit.make] + (["mdadm"] if kit.array is not None else [])
     return " ".join(map(shlex.quote, dict.fromkeys(names)))
+
+
+def _in_the_way(kit: Kit) -> Iterator[str]:
+    """Yield the lines that refuse what is somebody else's, before anything is changed."""
+    yield """
+# One at a time: a lock that leaves no file.
+exec 9</etc
+flock --nonblock 9 || die 'another apply.sh is at work.'
+
+# What is in the way.
+if mountpoint -q "$mount_point"; then
+    source=$(findmnt --noheadings --output SOURCE --mountpoint "$mount_point" | tail -n 1)
+    [ "$(readlink -f "$source")" = "$(readlink -f "$device")" ] || die "$source is mounted on $mount_point."
+elif [ -d "$mount_point" ] && [ -n "$(ls -A "$mount_point")" ]; then
+    die "$mount_point has files, which a mount would hide."
+fi"""
+    entry = fstab_entry(kit)
+    if entry is not None:
+        yield f"""taken=$(awk -v place="$mount_point" '$1 !~ /^#/ && $2 == place && $1 != "{entry.key}" {{ print $1 }}' {entry.path} 2>/dev/null || :)
+[ -z "$taken" ] || die "{entry.path} mounts $taken on $mount_point."
+refuse_other {entry.path} {shlex.quote(entry.key)} {shlex.quote(entry.line)}"""
+    if kit.array is not None:
+        first, second = MDADM_CONFIGS
+        yield f"""config={second}
+if [ -d {first.rpartition("/")[0]} ]; then config={first}; fi
+refuse_other "$config" {kit.array.uuid} {shlex.quote(mdadm_line(kit))}"""
 
 
 def _array(kit: Kit) -> Iterator[str]:
@@ -251,7 +304,7 @@ def _filesystem(kit: Kit) -> Iterator[str]:
     yield f"""
 # The filesystem: one with this UUID was made by this kit.
 has_filesystem() {{ [ "$(blkid --probe --output value --match-tag UUID "$device" 2>/dev/null)" = "$uuid" ]; }}
-if has_filesystem; then
+if has_filesystem && ! is_unfinished mkfs; then
     printf '%s has its filesystem.\\n' "$device"
 else
     if {may_be_absent}[ "$new" = yes ] && [ "$forced" = yes ]; then
@@ -259,9 +312,11 @@ else
     else
         prove "$device" {size}
         clear_forced "$device"
-    fi"""
+    fi
+    begin mkfs"""
     yield from (f"    run {shlex.join(argv)}" for argv in kit.make)
     yield """    if [ "$dry" = no ] && ! has_filesystem; then die "$device has no filesystem with UUID $uuid after mkfs."; fi
+    end mkfs
     settle
 fi"""
 
@@ -293,17 +348,13 @@ def _files(kit: Kit) -> Iterator[str]:
     entry = fstab_entry(kit)
     if entry is not None:
         yield f"""put_one=no
-taken=$(awk -v place="$mount_point" '$1 !~ /^#/ && $2 == place && $1 != "{entry.key}" {{ print $1 }}' {entry.path} 2>/dev/null || :)
-[ -z "$taken" ] || die "{entry.path} mounts $taken on $mount_point."
-add_line {entry.path} {shlex.quote(entry.key)} {shlex.quote(entry.line)}
+add_line {entry.path} {shlex.quote(entry.line)}
 if [ "$put_one" = yes ] && [ -d /run/systemd/system ]; then run systemctl daemon-reload; fi"""
     if line := mdadm_line(kit):
-        first, second = MDADM_CONFIGS
-        yield f"""put_one=no
-config={second}
-if [ -d {first.rpartition("/")[0]} ]; then config={first}; fi
-add_line "$config" "$array_uuid" {shlex.quote(line)}
-if [ "$put_one" = yes ]; then
+        yield f"""has_line "$config" {shlex.quote(line)} || begin initramfs
+put_one=no
+add_line "$config" {shlex.quote(line)}
+if [ "$put_one" = yes ] || is_unfinished initramfs; then
     # The initramfs has a copy of it, by which arrays are named at boot.
     if command -v update-initramfs >/dev/null; then
         run update-initramfs -u
@@ -312,6 +363,7 @@ if [ "$put_one" = yes ]; then
     else
         echo 'No update-initramfs and no dracut: renew the initramfs yourself, if there is one.'
     fi
+    end initramfs
 fi"""
 
 
@@ -330,13 +382,7 @@ def _in_effect(kit: Kit) -> Iterator[str]:
         mount = f"run systemctl enable --now {shlex.quote(unit_name(kit.mount_point))}"
     yield f"""
 # Now.
-if mountpoint -q "$mount_point"; then
-    source=$(findmnt --noheadings --output SOURCE --mountpoint "$mount_point" | tail -n 1)
-    [ "$(readlink -f "$source")" = "$(readlink -f "$device")" ] || die "$source is mounted on $mount_point."
-else
-    if [ -d "$mount_point" ] && [ -n "$(ls -A "$mount_point")" ]; then
-        die "$mount_point has files, which a mount would hide."
-    fi
+if ! mountpoint -q "$mount_point"; then
     [ -d "$mount_point" ] || run mkdir -p "$mount_point"
     {mount}
 fi"""
