@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fsconsole.catalog.filesystem import Filesystem
 from fsconsole.errors import Misused
 from fsconsole.kit.build import Wanted, following, kit_name, require_plain
-from fsconsole.kit.files import MDADM_CONFIGS, fstab_entry, managed_files, mdadm_line
+from fsconsole.kit.files import MDADM_CONFIGS, fstab_entry, managed_files, mdadm_line, unit_link
 from fsconsole.kit.values import SCHEMA, Kit
 from fsconsole.model.answers import KitCheckAnswer
 
@@ -158,6 +158,8 @@ def _around(kit: Kit, box: Box) -> Iterator[KitCheckAnswer]:
         text = box.files.get(file.path)
         state = None if text is None else "as written" if text.strip() == file.content.strip() else "changed"
         yield _told(file.path, "as written", state)
+    if link := unit_link(kit):
+        yield _told(f"{link.rpartition('/')[2]} at boot", "enabled", None if box.files.get(link) is None else "enabled")
     entry = fstab_entry(kit)
     if entry is not None:
         yield _line(entry.path, entry.line, box.files.get(entry.path))

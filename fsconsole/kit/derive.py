@@ -21,6 +21,7 @@ from fsconsole.catalog.words import (
     split_flags,
     to_argv,
 )
+from fsconsole.errors.runs import NothingToApply
 from fsconsole.model.plan import Variant
 from fsconsole.text import MIB, TIB
 from fsconsole.units import format_bytes
@@ -31,6 +32,8 @@ _RATIO_SLACK = 0.9
 """Inode tables are filled up to whole blocks of each group: of the ratio, at least so much is found."""
 _LEAST_GROUP_BYTES, _MOST_GROUP_BYTES = 16 * MIB, TIB
 """Of xfs (man 8 mkfs.xfs, agsize)."""
+_MOST_NUMBERS = 2**32 - 1
+"""Of inodes, and of blocks without the feature 64bit (ext2fs.h)."""
 _COUNT = "-N"
 """mke2fs's number of inodes: on another size it is another ratio."""
 _WHERE = Where("the run's plan", "variant")
@@ -53,7 +56,11 @@ class Derived:
 
 
 def derive(filesystem: Filesystem, variant: Variant, seen: Seen, old_bytes: int, new_bytes: int) -> Derived:
-    """Return a variant for a device of new_bytes, by what was read back on one of old_bytes. Raises OptionRefused."""
+    """Return a variant for a device of new_bytes, by what was read back on one of old_bytes.
+
+    Raises OptionRefused, NothingToApply.
+    """
+    _require_room(filesystem, seen, new_bytes)
     own = choose(filesystem, " ".join(variant.mkfs_words), "", "", _WHERE)
     has_count = any(word.flag == _COUNT for word in own.own_mkfs)
     kept = tuple(word for word in own.own_mkfs if word.flag != _COUNT)
@@ -69,6 +76,16 @@ def derive(filesystem: Filesystem, variant: Variant, seen: Seen, old_bytes: int,
         differing=tuple(_differing(filesystem, seen, sizes=(old_bytes, new_bytes), free=free, has_count=has_count)),
         expected=tuple(sorted((name, value) for name, value in seen.items() if name not in free)),
     )
+
+
+def _require_room(filesystem: Filesystem, seen: Seen, new_bytes: int) -> None:
+    """Raise NothingToApply where ext without 64bit has no numbers for so many blocks: mkfs would refuse, too late."""
+    block = seen.get("block_size", "")
+    if filesystem.option("inode_ratio", Scope.MKFS) is None or not block.isdigit() or seen.get("64bit") == "on":
+        return
+    if new_bytes // int(block) > _MOST_NUMBERS:
+        most = format_bytes(int(block) << 32)
+        raise NothingToApply(why=f"with blocks of {block} bytes and without 64bit {filesystem.name} ends at {most}")
 
 
 def _options(filesystem: Filesystem, said: Sequence[Word], seen: Seen) -> Iterator[str]:
@@ -152,6 +169,9 @@ def _differing(
             f"Blocks of {seen['block_size']} bytes are mke2fs.conf's choice for devices under 512 MiB, or the plan's, and are "
             "kept with their inode ratio: measure on 1 GiB or more for those of larger devices."
         )
+    inodes = int(seen["inodes"]) if seen.get("inodes", "").isdigit() else 0
+    if sizes[0] and inodes * sizes[1] // sizes[0] > _MOST_NUMBERS:
+        yield "Its inode ratio would make more than 4,294,967,295 inodes: mke2fs stops there, so there are fewer for each byte."
     if filesystem.name == "btrfs":
         yield "Profiles of data and metadata are not read back: mkfs.btrfs chooses them by the device, unless the plan said."
     if not seen:

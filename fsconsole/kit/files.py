@@ -37,7 +37,9 @@ class ManagedLine:
 def managed_files(kit: Kit) -> tuple[ManagedFile, ...]:
     """Return the files of a kit: udev's rule, sysctl's settings, the mount unit, each only where it is needed."""
     found = []
-    head = f"# Made by fsconsole {kit.version} from run {printable(kit.run)}: what was measured for {kit.mount_point}.\n"
+    head = (
+        f"# Made by fsconsole {kit.version} from run {printable(kit.run)}: what was measured for {kit.mount_point}.\n"
+    )
     if rules := list(_rules(kit)):
         text = head + "".join(f"{rule}\n" for rule in rules)
         found.append(ManagedFile(f"/etc/udev/rules.d/99-fsconsole-{kit.name}.rules", text))
@@ -47,6 +49,11 @@ def managed_files(kit: Kit) -> tuple[ManagedFile, ...]:
     if kit.is_unit:
         found.append(ManagedFile(f"/etc/systemd/system/{unit_name(kit.mount_point)}", head + _unit(kit)))
     return tuple(found)
+
+
+def unit_link(kit: Kit) -> str:
+    """Return the link by which a boot starts the mount unit (`systemctl enable`); empty where fstab mounts it."""
+    return f"/etc/systemd/system/local-fs.target.wants/{unit_name(kit.mount_point)}" if kit.is_unit else ""
 
 
 def fstab_entry(kit: Kit) -> ManagedLine | None:

@@ -1,11 +1,11 @@
-"""playbook.yml of a kit: apply.sh makes what lies on devices, Ansible's own modules the files of /etc."""
+"""playbook.yml of a kit: apply.sh makes what lies on devices, Ansible's own modules the files of /etc but mdadm.conf."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 
-from fsconsole.kit.files import MDADM_CONFIGS, fstab_entry, managed_files, mdadm_line
+from fsconsole.kit.files import fstab_entry, managed_files
 from fsconsole.kit.values import Kit
 from fsconsole.text import printable
 
@@ -19,10 +19,6 @@ _SCRIPT = """\
       register: {register}
       changed_when: "'Nothing was changed' not in {register}.stdout"
 """
-_INITRAMFS = (
-    "if command -v update-initramfs >/dev/null; then update-initramfs -u; "
-    "elif command -v dracut >/dev/null; then dracut --force; fi"
-)
 
 
 def playbook_text(kit: Kit) -> str:
@@ -39,8 +35,12 @@ def _parts(kit: Kit) -> Iterator[str]:
     yield "    # Devices whose content may go, by the names in apply.sh.\n    overwrite: []\n  tasks:\n"
     yield _SCRIPT.format(name="Array and filesystem", words=" --devices-only", register="made")
     yield from _file_tasks(kit)
-    yield _SCRIPT.format(name="Mount and settings", words="", register="applied")
-    yield from _handlers(kit)
+    yield _SCRIPT.format(
+        name="Mount and settings" if kit.array is None else "mdadm.conf, initramfs, mount and settings",
+        words="",
+        register="applied",
+    )
+    yield from _handlers()
 
 
 def _file_tasks(kit: Kit) -> Iterator[str]:
@@ -57,22 +57,13 @@ def _file_tasks(kit: Kit) -> Iterator[str]:
     if entry is not None:
         yield f"    - name: {_quoted(entry.path)}\n      ansible.builtin.lineinfile:\n        path: {_quoted(entry.path)}\n"
         yield f"        line: !unsafe {_quoted(entry.line)}\n      notify: Reload systemd\n"
-    if line := mdadm_line(kit):
-        first, second = MDADM_CONFIGS
-        yield f"    - name: Folder of mdadm.conf\n      ansible.builtin.stat:\n        path: {first.rpartition('/')[0]}\n"
-        yield "      register: mdadm\n    - name: mdadm.conf\n      ansible.builtin.lineinfile:\n"
-        yield f"        path: \"{{{{ '{first}' if mdadm.stat.exists else '{second}' }}}}\"\n"
-        yield f"        line: !unsafe {_quoted(line)}\n        create: true\n"
-        yield '        mode: "0644"\n      notify: Renew the initramfs\n'
     yield "    - name: Reload what has changed\n      ansible.builtin.meta: flush_handlers\n"
 
 
-def _handlers(kit: Kit) -> Iterator[str]:
+def _handlers() -> Iterator[str]:
     yield "  handlers:\n"
     yield "    - name: Reload udev\n      ansible.builtin.shell: if [ -e /run/udev/control ]; then udevadm control --reload; fi\n"
     yield "    - name: Reload systemd\n      ansible.builtin.shell: if [ -d /run/systemd/system ]; then systemctl daemon-reload; fi\n"
-    if kit.array is not None:
-        yield f"    - name: Renew the initramfs\n      ansible.builtin.shell: {_quoted(_INITRAMFS)}\n"
 
 
 def _quoted(text: str) -> str:

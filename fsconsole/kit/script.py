@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from fsconsole.kit.files import MDADM_CONFIGS, fstab_entry, managed_files, mdadm_line, unit_name
+from fsconsole.kit.files import MDADM_CONFIGS, fstab_entry, managed_files, mdadm_line, unit_link, unit_name
 from fsconsole.kit.values import Kit
 from fsconsole.text import printable
 
@@ -98,7 +98,7 @@ use_of() {
         [ ! -e "$holder" ] || { printf 'it belongs to %s' "${holder##*/}"; return; }
     done
     if grep -q "^$(readlink -f "$1") " /proc/swaps; then printf 'it is swap'; return; fi
-    flock --timeout 10 "$(disk_of "$1")" true || { printf 'another program has locked it'; return; }
+    flock --timeout 3 "$(disk_of "$1")" true || { printf 'another program has locked it'; return; }
     # Without --force it is opened exclusively: the second device of a mounted btrfs shows nowhere else.
     wipefs --all --no-act "$1" >/dev/null 2>&1 || printf 'the kernel says that it is busy'
 }
@@ -377,11 +377,16 @@ def _after(path: str) -> str:
 
 def _in_effect(kit: Kit) -> Iterator[str]:
     """Yield the lines that put it into effect now."""
-    mount = 'run mount "$mount_point"'
+    mount, enable = 'run mount "$mount_point"', ""
     if kit.is_unit:
-        mount = f"run systemctl enable --now {shlex.quote(unit_name(kit.mount_point))}"
+        unit = shlex.quote(unit_name(kit.mount_point))
+        mount, enable = (
+            f"run systemctl start {unit}",
+            f"[ -e {shlex.quote(unit_link(kit))} ] || run systemctl enable {unit}",
+        )
     yield f"""
 # Now.
+{enable}
 if ! mountpoint -q "$mount_point"; then
     [ -d "$mount_point" ] || run mkdir -p "$mount_point"
     {mount}

@@ -18,7 +18,7 @@ from fsconsole.errors.runs import ToolMissing
 from fsconsole.errors.targets import DeviceMissing, NotABlockDevice
 from fsconsole.inspect.features import parse_mkfs_features, read_mount_options
 from fsconsole.kit.check import Box, BoxArray
-from fsconsole.kit.files import FSTAB, MDADM_CONFIGS, managed_files
+from fsconsole.kit.files import FSTAB, MDADM_CONFIGS, managed_files, unit_link
 from fsconsole.kit.values import Kit, KitSetting
 from fsconsole.model.command import Command, Executor
 from fsconsole.model.device import Device, Usage
@@ -158,6 +158,7 @@ def _value(setting: KitSetting, holds: Device | None, kit: Kit) -> str | None:
 
 def _files(kit: Kit) -> dict[str, str | None]:
     paths = [FSTAB, *MDADM_CONFIGS, *(file.path for file in managed_files(kit))]
+    paths += [link] if (link := unit_link(kit)) else []
     return {path: _text(path) for path in paths}
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -177,6 +179,44 @@ def test_a_device_that_is_not_blank_is_refused_by_the_command_and_by_the_script(
         assert answer.differing[0].startswith("UNSAFE: ")
         assert "is overwritten" in place.apply(tmp_path / "forced", "--overwrite", blank)
         assert place.verify(tmp_path / "forced") == {}
+
+
+def test_a_script_refuses_before_any_change_what_is_in_the_way_and_devices_that_others_work_on(
+    winner: str, place: Place, blank: str, tmp_path: Path
+) -> None:
+    kit = kit_for(winner, blank, tmp_path)
+    script, mount = str(kit / "apply.sh"), tmp_path / "mnt"
+    with unchanged(blank):
+        with open(blank, "rb") as locked:
+            fcntl.flock(locked, fcntl.LOCK_EX)
+            assert "another program has locked it" in place.run(script).stderr
+        held = os.open(blank, os.O_RDWR | os.O_EXCL)
+        assert "is busy" in place.run(script, "--overwrite", blank).stderr
+        os.close(held)
+        (place.etc / "fstab").write_text(f"/dev/sdx1 {mount} xfs defaults 0 0\n")
+        assert "mounts /dev/sdx1" in place.run(script).stderr
+        (place.etc / "fstab").write_text("")
+        mount.mkdir()
+        (mount / "file").touch()
+        assert "has files" in place.run(script, "--devices-only").stderr
+
+
+def test_a_filesystem_whose_making_was_interrupted_is_not_taken_for_whole(
+    winner: str, place: Place, blank: str, tmp_path: Path
+) -> None:
+    kit, stub = kit_for(winner, blank, tmp_path), tmp_path / "bin" / "mkfs.ext4"
+    stub.parent.mkdir()
+    stub.write_text(f'#!/bin/sh\n{shutil.which("mkfs.ext4")} "$@"; kill -9 $PPID\n')
+    stub.chmod(0o755)
+    killed = place.run("env", f"PATH={stub.parent}:{os.environ['PATH']}", str(kit / "apply.sh"))
+    assert killed.returncode == -signal.SIGKILL
+    with unchanged(blank):
+        again = place.run(str(kit / "apply.sh"))
+        assert (again.returncode, "not blank" in again.stderr) == (1, True)
+    assert "is overwritten" in place.apply(kit, "--overwrite", blank)
+    assert place.verify(kit) == {}
+    assert "Nothing was changed" in place.apply(kit)
+    assert not list(Path("/var/lib").glob("fsconsole-kit-*"))
 
 
 MAKES = [

@@ -15,6 +15,7 @@ from tests.unit.results import build
 SEEN = {"inodes": "131072", "block_size": "4096", "inode_size": "256", "has_journal": "on", "journal_size": "64M"}
 MOUNTED = {"driver": "ext4", "noatime": "on", "nosuid": "on", "commit": "5"}
 ARRAY_UUID = "aaaabbbb-cccc-4ddd-8eee-ffff00001111"
+SETTING = Setting((("read_ahead", "1MiB"), ("scheduler", "none"), ("dirty_bytes", "256MiB"), ("memory", "1GiB")))
 RAID5 = ArraySpec("raid5", 65536, stripe_cache_size=4096, assume_clean=True)
 
 
@@ -32,10 +33,10 @@ def kit_of(
     is_unit: bool = False,
     seen: dict[str, str] | None = None,
     mounted: dict[str, str] | None = None,
+    setting: Setting = SETTING,
 ) -> Kit:
     """Return a kit of ext4 without flex_bg, with a setting of each kind."""
     ext4 = load_catalog().get("ext4")
-    setting = Setting((("read_ahead", "1MiB"), ("scheduler", "none"), ("dirty_bytes", "256MiB"), ("memory", "1GiB")))
     cell = replace(build.cell(0, replace(variant_of(ext4, "-O ^flex_bg", "noatime"), label=row)), setting=setting)
     members = ("/dev/a", "/dev/b", "/dev/c") if array is not None else ()
     cell = replace(cell, array=array, members=members)

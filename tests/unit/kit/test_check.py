@@ -58,6 +58,15 @@ def test_a_machine_as_the_kit_made_it_differs_in_nothing() -> None:
     assert differing(healthy(KIT)) == {}
 
 
+def test_a_mount_unit_that_no_boot_starts_is_named() -> None:
+    kit = replace(KIT, is_unit=True)
+    box = healthy(kit)
+    link = "/etc/systemd/system/local-fs.target.wants/srv-data.mount"
+    for text, found in ((None, "not there"), ("[Mount]", "enabled")):
+        checks = check_kit(kit, replace(box, files={**box.files, link: text}), frozenset())
+        assert [check.found for check in checks if check.what == "srv-data.mount at boot"] == [found]
+
+
 BOX = healthy(KIT)
 assert BOX.array is not None
 CASES = [

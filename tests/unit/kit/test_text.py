@@ -7,23 +7,27 @@ import shlex
 import shutil
 import subprocess
 import unicodedata
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fsconsole.catalog.loader import load_catalog
 from fsconsole.errors import Misused
+from fsconsole.errors.runs import NothingToApply
 from fsconsole.kit.build import Wanted, kit_name, require_plain
+from fsconsole.kit.derive import derive
 from fsconsole.kit.files import fstab_entry, managed_files, mdadm_line, unit_name
 from fsconsole.kit.playbook import playbook_text
 from fsconsole.kit.readme import readme_text
 from fsconsole.kit.script import script_text
 from fsconsole.kit.values import Kit, KitDevice
-from fsconsole.model.plan import ArraySpec
+from fsconsole.model.plan import ArraySpec, Setting
 from fsconsole.model.wire import decode, encode
-from fsconsole.text import GIB
+from fsconsole.text import GIB, TIB
 from tests.unit.kit.kits import ARRAY_UUID, RAID5, disks, kit_of
-from tests.unit.kit.test_lines import UUID
+from tests.unit.kit.test_lines import UUID, variant_of
 
 HOSTILE = st.text(max_size=40) | st.sampled_from(
     [
@@ -51,6 +55,37 @@ def test_a_hostile_row_name_stands_in_comments_only(label: str) -> None:
         assert lines[0] == lines[1]
         assert not acting(text(hostile))
     assert not acting(readme_text(hostile))
+    of_run = script_text(replace(plain, run=label)).split("\n")
+    assert [line for line in of_run if not line.startswith("#")] == [
+        line for line in script_text(plain).split("\n") if not line.startswith("#")
+    ]
+
+
+@pytest.mark.parametrize("value", ['none", RUN+="reboot', 'x"\nEND\nreboot #', "", "$(reboot)"])
+@pytest.mark.parametrize("name", ["scheduler", "nr_requests"])
+def test_a_setting_that_an_imported_run_made_up_is_refused(name: str, value: str) -> None:
+    with pytest.raises(NothingToApply):
+        kit_of(setting=Setting(((name, value),)))
+
+
+@pytest.mark.parametrize(
+    ("name", "seen", "is_told"),
+    [
+        ("ext3", {"block_size": "4096", "inodes": "131072"}, None),
+        ("ext4", {"block_size": "4096", "inodes": "131072", "64bit": "on"}, False),
+        ("ext4", {"block_size": "1024", "inodes": "524288", "64bit": "on"}, True),
+    ],
+)
+def test_what_ext_can_not_number_on_20_tib_is_refused_or_told(
+    name: str, seen: dict[str, str], is_told: bool | None
+) -> None:
+    filesystem = load_catalog().get(name)
+    if is_told is None:
+        with pytest.raises(NothingToApply, match="16.0 TiB"):
+            derive(filesystem, variant_of(filesystem, ""), seen, 2 * GIB, 20 * TIB)
+    else:
+        derived = derive(filesystem, variant_of(filesystem, ""), seen, 2 * GIB, 20 * TIB)
+        assert any("4,294,967,295 inodes" in one for one in derived.differing) == is_told
 
 
 @given(HOSTILE.map(lambda text: f"/srv/{text}"), HOSTILE.map(lambda text: f"/dev/disk/by-id/{text}"))
@@ -156,8 +191,8 @@ def test_a_mounts_unit_has_the_name_that_systemd_wants(point: str, unit: str) ->
 def test_ansibles_strings_are_never_templates_but_for_the_two_that_must_be() -> None:
     text = playbook_text(kit_of(array=RAID5, devices=disks(4)))
     templates = [line.strip() for line in text.split("\n") if "{{" in line or "{%" in line]
-    assert len(templates) == 5
-    assert all("overwrite" in one or "ansible_check_mode" in one or "mdadm.stat" in one for one in templates)
+    assert len(templates) == 4
+    assert all("overwrite" in one or "ansible_check_mode" in one for one in templates)
     for line in text.split("\n"):
         if "!unsafe" in line:
             assert json.loads(line.partition("!unsafe ")[2])
