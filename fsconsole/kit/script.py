@@ -258,7 +258,8 @@ refuse_other {entry.path} {shlex.quote(entry.key)} {shlex.quote(entry.line)}"""
         first, second = MDADM_CONFIGS
         yield f"""config={second}
 if [ -d {first.rpartition("/")[0]} ]; then config={first}; fi
-refuse_other "$config" {kit.array.uuid} {shlex.quote(mdadm_line(kit))}"""
+refuse_other "$config" {kit.array.uuid} {shlex.quote(mdadm_line(kit))}
+refuse_other "$config" "ARRAY $device " {shlex.quote(mdadm_line(kit))}"""
 
 
 def _array(kit: Kit) -> Iterator[str]:
@@ -296,8 +297,11 @@ fi"""
 def _filesystem(kit: Kit) -> Iterator[str]:
     """Yield the lines that make the filesystem, unless it is there."""
     size = str(kit.devices[0].size_bytes) if kit.array is None else "any"
-    may_be_absent = ""
+    may_be_absent = stopped = ""
     if kit.array is not None:
+        stopped = """elif [ "$dry" = yes ] && [ ! -e "$device" ] && [ "$members" -gt 0 ]; then
+    echo 'What is on it shows when it is up: a dry run leaves it stopped.'
+"""
         may_be_absent = """[ "$dry" = yes ] && [ ! -e "$device" ]; then
         : # The array would be new.
     elif """
@@ -306,7 +310,7 @@ def _filesystem(kit: Kit) -> Iterator[str]:
 has_filesystem() {{ [ "$(blkid --probe --output value --match-tag UUID "$device" 2>/dev/null)" = "$uuid" ]; }}
 if has_filesystem && ! is_unfinished mkfs; then
     printf '%s has its filesystem.\\n' "$device"
-else
+{stopped}else
     if {may_be_absent}[ "$new" = yes ] && [ "$forced" = yes ]; then
         : # What is left on its members may go.
     else

@@ -81,7 +81,7 @@ def test_what_ext_can_not_number_on_20_tib_is_refused_or_told(
 ) -> None:
     filesystem = load_catalog().get(name)
     if is_told is None:
-        with pytest.raises(NothingToApply, match="16.0 TiB"):
+        with pytest.raises(NothingToApply, match=r"16\.0 TiB"):
             derive(filesystem, variant_of(filesystem, ""), seen, 2 * GIB, 20 * TIB)
     else:
         derived = derive(filesystem, variant_of(filesystem, ""), seen, 2 * GIB, 20 * TIB)

@@ -95,6 +95,7 @@ def test_an_array_is_made_once_brought_up_again_and_its_lost_member_is_named(app
     # As after a boot without its line in mdadm.conf.
     run("umount", AT)
     run("mdadm", "--stop", ARRAY)
+    assert "mkfs" not in applied.apply("--dry-run")
     told = applied.apply()
     assert "exists on 3 of 3 devices" in told
     assert "mkfs" not in told
