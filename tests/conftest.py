@@ -21,6 +21,7 @@ from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+from fsconsole.cli.app import RUNS_VARIABLE
 from fsconsole.system.block import renew
 from tests.lab.groups import boot_of, turn_of
 
@@ -80,6 +81,11 @@ def state_of_nobody() -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix="fsconsole-state-") as directory, pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", directory)
         yield
+
+
+def pytest_runtest_teardown() -> None:
+    # A command that a test calls in this process keeps its directory of runs in the variable, for its children.
+    os.environ.pop(RUNS_VARIABLE, None)
 
 
 def pytest_report_header() -> str:

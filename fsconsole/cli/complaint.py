@@ -27,7 +27,7 @@ _UNBROKEN = "\0"
 
 _COMMAND_NAMED = re.compile(r"`fsconsole(?: [^`]*)?`")
 _WITHOUT_RUNS = re.compile(
-    r"`fsconsole (?:readtest|gauges|catalog|scratch(?! remove)|completion|schema|verify-kit)\b"
+    r"`fsconsole (?:readtest|gauges|catalog|scratch(?! remove)|completion|schema|tour|verify-kit)\b"
     r"|`fsconsole --|--(?:help|list|runs)\b"
 )
 """Commands in hints that read no directory of runs, or name one."""

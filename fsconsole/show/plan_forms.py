@@ -136,9 +136,9 @@ def _complaint(error: FsconsoleError) -> tuple[str, str]:
     if isinstance(error, OptionRefused):
         return error.key, f"'{error.word}': {error.why}; allowed: {error.nearest}"
     if isinstance(error, PlanUnknownKey):
-        return error.key, f"unknown key {error.key.rpartition('.')[2]}; did you mean {error.nearest}?"
+        return error.key, f"unknown key {error.key.rpartition('.')[2]}. {error.nearest}"
     if isinstance(error, UnknownFilesystem):
-        return "", f"there is no filesystem '{error.name}'; did you mean {error.nearest}?"
+        return "", f"there is no filesystem '{error.name}'. {error.nearest}"
     return "", str(error)
 
 

@@ -110,7 +110,6 @@ NAMES = (
     "/dev/loop*",
     "~",
     "$HOME",
-    "loop0",
     "/",
     "/dev",
     "/dev/",

@@ -146,5 +146,5 @@ class Story:
 
 def _lasting(plan: Line) -> Line:
     """Return what of a plan must be the same in every boot; a scratch device may have another number."""
-    cells = [(cell["cell"] - 1, cell["uuid"], cell["variant"]["label"], cell["repeat"]) for cell in plan["cells"]]
+    cells = [(cell["index"], cell["uuid"], cell["variant"]["label"], cell["repeat"]) for cell in plan["cells"]]
     return {"seed": plan["seed"], "order": plan["order"], "cells": cells}

@@ -305,8 +305,7 @@ IN_VAIN = {
     "attach to none": (("attach", "nix"), ExitCode.RUN_MISSING, "'nix'"),
     "stop of none": (("stop", "nix"), ExitCode.RUN_MISSING, "'nix'"),
     "resume of none": (("resume", "nix"), ExitCode.RUN_MISSING, "'nix'"),
-    "attach to a dead one": (("attach",), ExitCode.RUN_OVER, "is not running"),
-    "stop of a dead one": (("stop", "--now"), ExitCode.RUN_OVER, "is not running"),
+    "stop of a dead one": (("stop", "--now"), ExitCode.RUN_OVER, "No run in"),
     "resume of a finished one": (("resume",), ExitCode.RUN_COMPLETE, "nothing left to do"),
     "an unknown column to sort by": (("results", "--sort", "drane"), ExitCode.USAGE, "Did you mean drain"),
     "an unknown column": (("results", "--columns", "write,drane"), ExitCode.USAGE, "'drane'"),
@@ -371,7 +370,7 @@ def test_a_dead_run_is_told_from_one_that_never_began(bench: Bench):
     fails(ExitCode.RUN_OVER, "attach", "--runs", bench.runs)
     assert "never started" in command("runs", "--runs", bench.runs).stdout
     tell(folder, BEGUN, finished=False)
-    fails(ExitCode.RUN_OVER, "attach", "--runs", bench.runs)
+    fails(ExitCode.ENGINE_DIED, "attach", "--runs", bench.runs)
     assert "engine died" in command("runs", "--runs", bench.runs).stdout
     assert "the engine died" in command("cleanup", "--runs", bench.runs).stdout
     wait_for(folder, lambda state: state.status is RunStatus.INTERRUPTED)

@@ -207,7 +207,7 @@ async def test_a_variant_is_typed_checked_as_it_is_typed_and_compared(size: tupl
             # A second device or a contradiction is refused in the plan reader's words.
             ({"mkfs": "/dev/sdb"}, "'/dev/sdb': a word on its own could be a second device or a path"),
             ({"mkfs": "-b 4096 -b 1024"}, "it contradicts -b 4096"),
-            ({"type": "ext5", "mkfs": ""}, "there is no filesystem 'ext5'; did you mean ext2"),
+            ({"type": "ext5", "mkfs": ""}, "there is no filesystem 'ext5'. Did you mean ext4"),
             ({"type": "xfs", "mkfs": "-d su=64k,sx=4"}, "'sx=4': it is not on the list; allowed: s"),
         ):
             await fill(hand, **texts)

@@ -61,7 +61,7 @@ def test_what_was_unticked_stays_so_when_one_before_it_goes() -> None:
 
 def test_what_is_wrong_is_said_of_its_field_with_the_nearest_word() -> None:
     for texts, key, words in (
-        ({"type": "ext5"}, "type", "there is no filesystem 'ext5'; did you mean "),
+        ({"type": "ext5"}, "type", "there is no filesystem 'ext5'. Did you mean "),
         ({"type": ""}, "type", "there is no filesystem ''"),
         ({"mkfs": "-O flex_gb"}, "mkfs", "'flex_gb': -O has no such feature on the list; allowed: flex_bg"),
         ({"mkfs": "/dev/sdb"}, "mkfs", "a second device or a path"),
