@@ -185,6 +185,8 @@ append() { # FILE LINE
 
 # Set a kernel's file to a value unless it has it; of a list of schedulers the chosen one counts.
 set_value() { # FILE VALUE
+    # In a dry run an array is stopped, or not made yet.
+    if [ ! -e "$1" ] && [ "$dry" = yes ]; then printf '%s is not there now.\n' "$1"; return; fi
     [ -e "$1" ] || die "$1: this kernel has no such setting."
     now=$(sed 's/.*\[\(.*\)\].*/\1/' "$1")
     [ "$now" = "$2" ] || run write_value "$1" "$2"
@@ -299,7 +301,7 @@ def _filesystem(kit: Kit) -> Iterator[str]:
     size = str(kit.devices[0].size_bytes) if kit.array is None else "any"
     may_be_absent = stopped = ""
     if kit.array is not None:
-        stopped = """elif [ "$dry" = yes ] && [ ! -e "$device" ] && [ "$members" -gt 0 ]; then
+        stopped = """elif [ "$dry" = yes ] && [ "$members" -gt 0 ] && ! has_array; then
     echo 'What is on it shows when it is up: a dry run leaves it stopped.'
 """
         may_be_absent = """[ "$dry" = yes ] && [ ! -e "$device" ]; then
