@@ -55,6 +55,17 @@ def shorten_middle(text: str, width: int) -> str:
     return _fitting(text, room - cells_of(tail)) + ELLIPSIS + tail
 
 
+def shorten_end(text: str, width: int) -> str:
+    """Return a sentence in at most width cells; what goes is the end, from a word on, since its point stands first."""
+    if cells_of(text) <= width:
+        return text
+    if width <= len(ELLIPSIS):
+        return ELLIPSIS[: max(width, 0)]
+    kept = _fitting(text, width - len(ELLIPSIS))
+    cut = kept.rfind(" ")
+    return (kept[:cut] if cut > len(kept) // 2 else kept).rstrip(" ,;:") + ELLIPSIS
+
+
 def wrap(text: str, width: int, *, max_lines: int = 8) -> list[str]:
     """Return text as lines of at most width cells, broken after spaces and commas where there are any.
 

@@ -153,7 +153,8 @@ def section_lines(  # noqa: PLR0913 (each is a fact of its own)
         ("settings", "Settings", len(draft.plan.settings)),
         ("run", "Repeats", 0 if draft.plan.is_auto else draft.plan.repeats),
     )
-    return (*lines, *(Line(key, name, value=_short(count)) for key, name, count in others))
+    begin = Line(START, "Start..", about=("Confirm what is wiped, and run the plan: enter, or f10.",))
+    return (begin, *lines, *(Line(key, name, value=_short(count)) for key, name, count in others))
 
 
 def _filesystem(draft: Draft, filesystem: Filesystem, number: int | None, rows: int, here: ThisMachine) -> Line:
@@ -171,6 +172,8 @@ def _filesystem(draft: Draft, filesystem: Filesystem, number: int | None, rows: 
     return Line(key, name, mark, _short(rows), about, is_faint=mark is Mark.BARRED)
 
 
+START = "start"
+"""Key of the line that starts the run."""
 NEW = "new"
 """Prefix of the keys of filesystems that the draft says nothing of yet."""
 
@@ -207,7 +210,7 @@ def totals(
     plan = outcome.plan
     if not plan.cells:
         first = "0 variants, 0 cells. No variant is ticked."
-        second = "To start: tick a filesystem, or one of the variants; raw is under Run."
+        second = "To start: tick a filesystem, or one of the variants; raw is under Repeats."
         return shorten_middle(first, width), shorten_middle(second, width)
     rows = len({cell.variant.label for cell in plan.cells})
     stuck = sum(1 for cell in plan.cells if cell.unavailable)

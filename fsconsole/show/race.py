@@ -19,6 +19,7 @@ _BEST = 3
 _LEAST_NAME, _LEAST_BAR, _MOST_BAR = 8, 8, 60
 _FIGURE_CELLS, _ROUNDS_CELLS, _CHANGE_CELLS, _WORDS_CELLS = 9, 4, 10, 11
 _AFTER_CELLS = _FIGURE_CELLS + _ROUNDS_CELLS + _CHANGE_CELLS + _WORDS_CELLS
+_AGAINST_CELLS = _CHANGE_CELLS + _WORDS_CELLS - 5
 _NOT_STARTED = frozenset({CellStatus.PENDING, CellStatus.UNAVAILABLE})
 
 
@@ -135,9 +136,9 @@ def _head(race: Ranking, more: int, lead: int, width: int) -> str:
     if cells_of(words) + cells_of(end) > lead:
         end = ""
     words = pad_right(shorten_middle(words, lead), lead - cells_of(end)) + end
-    against = (
-        f"vs {shorten_middle(printable(block.baseline), _CHANGE_CELLS + _WORDS_CELLS - 5)}" if block.baseline else ""
-    )
+    baseline = printable(block.baseline)
+    # Its row says that it is the baseline: a long name need not stand here in pieces.
+    against = f"vs {baseline if cells_of(baseline) <= _AGAINST_CELLS else 'base'}" if baseline else ""
     return shorten_middle(f"{words}{'':>{_FIGURE_CELLS}}{'n':>{_ROUNDS_CELLS}}  {against}".rstrip(), width)
 
 

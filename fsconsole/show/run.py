@@ -42,7 +42,7 @@ from fsconsole.show.progress import (
     steps_line,
 )
 from fsconsole.show.race import MOST_ROWS
-from fsconsole.text import cells_of, decode, pad_right, printable, printable_lines, shorten_middle
+from fsconsole.text import cells_of, decode, pad_right, printable, printable_lines, shorten_end, shorten_middle
 from fsconsole.units import brief_bytes, format_guess, format_rate, format_seconds
 
 
@@ -262,7 +262,7 @@ def event_line(snapshot: RunSnapshot, width: int) -> str:
     fresh = [one for one in running.warnings if one.kind not in known] if running is not None else []
     if fresh:
         latest = fresh[-1]
-        return shorten_middle(printable(f"warning: {latest.kind.value.replace('-', ' ')}: {latest.reason}"), width)
+        return shorten_end(printable(f"warning: {latest.kind.value.replace('-', ' ')}: {latest.reason}"), width)
     last = state.current_cell if state.current_cell is not None else len(state.cells)
     over = (cell for cell in reversed(state.cells[:last]) if cell.status in _TOLD)
     if (cell := next(over, None)) is not None:
@@ -270,7 +270,7 @@ def event_line(snapshot: RunSnapshot, width: int) -> str:
         head = f"cell {cell.index + 1} {name} {cell.status.value}: "
         return shorten_middle(head + _detail(snapshot, cell, cell.status, max(2, width - cells_of(head))), width)
     if state.warnings:
-        return shorten_middle(printable(f"warning: {state.warnings[-1].reason}"), width)
+        return shorten_end(printable(f"warning: {state.warnings[-1].reason}"), width)
     return ""
 
 

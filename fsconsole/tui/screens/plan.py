@@ -203,6 +203,9 @@ For loads without mkfs in a directory of a mounted filesystem: `fsconsole run FI
         self._tell(event.widget)
 
     def on_list_opened(self, event: Choices.Opened) -> None:
+        if event.control.id == "sections" and event.key == view.START:
+            self.action_begin()
+            return
         if event.control.id == "sections":
             self.query_one("#lines").focus()
             return
@@ -322,7 +325,7 @@ For loads without mkfs in a directory of a mounted filesystem: `fsconsole run FI
         if self.section_key == "arrays":
             self.ask_levels()
         shown_filter, kind = self._filter("lines"), of_plan.kind_of(self.section_key)
-        shown_filter.what = {"words": "variants", "run": "keys"}.get(kind, kind)
+        shown_filter.what = {"words": "variants", view.START: "variants", "run": "keys"}.get(kind, kind)
         afresh, self._section_shown = self._section_shown != self.section_key, self.section_key
         self._lists_all = self._lists_all and not afresh
         section = self._section("lines")

@@ -327,6 +327,7 @@ class Run(Section):
 
 
 _SECTIONS: Mapping[str, type[Section]] = {
+    view.START: Variants,
     "variants": Variants,
     "words": Words,
     "workloads": Workloads,

@@ -99,7 +99,7 @@ def test_every_filesystem_is_listed_with_the_variants_that_each_of_its_lists_com
         return [(line.name, line.mark, line.value) for line in lines]
 
     draft = drafts.with_values(drafts.doubled_checklist(new_draft(), 0), 2, Scope.MOUNT, "delalloc", ("on", "off"))
-    assert listed(draft)[2:6] == [
+    assert listed(draft)[3:7] == [
         *(("ext4", Mark.ON, "1"), ("ext4 (2)", Mark.ON, "2")),
         *(("xfs", Mark.ON, "1"), ("btrfs", Mark.OFF, "")),
     ]
@@ -108,7 +108,7 @@ def test_every_filesystem_is_listed_with_the_variants_that_each_of_its_lists_com
         *(("Arrays", Mark.NONE, ""), ("Settings", Mark.NONE, ""), ("Repeats", Mark.NONE, "5")),
     ]
     # What is unticked keeps its place, and its name.
-    assert listed(drafts.dropped_checklist(draft, 0))[2:4] == [("ext4", Mark.OFF, ""), ("ext4 (2)", Mark.ON, "2")]
+    assert listed(drafts.dropped_checklist(draft, 0))[3:5] == [("ext4", Mark.OFF, ""), ("ext4 (2)", Mark.ON, "2")]
 
 
 def test_every_option_has_a_line_of_its_own_and_about_ten_come_first() -> None:
