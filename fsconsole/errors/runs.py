@@ -47,6 +47,15 @@ class ToolMissing(FsconsoleError, exit_code=ExitCode.TOOL_MISSING):
     advice = "Install the package {package} and try again; `fsconsole doctor` lists all that is missing."
 
 
+class CommandMissing(ToolMissing):
+    """The program of a plan's command; key is that of its words."""
+
+    path: str
+    key: str
+    sentence = "{path}: {key}: there is no program {tool} on this machine."
+    advice = "The first word of argv is the program; correct it, or install the package that brings it."
+
+
 class ToolFailed(FsconsoleError, exit_code=ExitCode.TOOL_FAILED):
     command: str
     exit_status: int

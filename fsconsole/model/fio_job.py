@@ -136,13 +136,19 @@ def _space_bytes(job: dict[str, str]) -> int:
     return _number(job.get("size", "0")) or of_each
 
 
-_NUMBER = re.compile(r"(\d{1,18})(?:([kmgtp])b?)?", re.IGNORECASE)
+_NUMBER = re.compile(r"(\d{1,18}|0x[0-9a-f]{1,15})(?:([kmgtp])i?b?)?", re.IGNORECASE)
 
 
 def _number(text: str) -> int:
-    """Return a number with fio's suffixes, by default powers of 1024; 0 for what is none, such as a percentage."""
+    """Return a number with fio's suffixes; 0 for what is none, such as a percentage.
+
+    All count as powers of 1024, the largest that one can mean: with kb_base=1024 fio takes KiB for 1000 bytes.
+    """
     found = _NUMBER.fullmatch(text)
-    return int(found[1]) * 1024 ** " kmgtp".index((found[2] or " ").lower()) if found else 0
+    if found is None:
+        return 0
+    base = 16 if found[1][:2].lower() == "0x" else 10
+    return int(found[1], base) << 10 * " kmgtp".index((found[2] or " ").lower())
 
 
 FIO = ("fio", "--output-format=json+", "--eta=never", "--name=global", "--disk_util=0")

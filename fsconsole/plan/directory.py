@@ -18,6 +18,7 @@ from fsconsole.plan import planfile
 from fsconsole.plan.directory_steps import directory_steps, own_path
 from fsconsole.plan.expand import FLASH_BYTES_PER_S, cell_uuid, estimate, workload_choices
 from fsconsole.plan.generators import with_data
+from fsconsole.plan.lines import in_its_line
 from fsconsole.plan.planfile import FIT_SHARE, PlanFile, written_bytes
 from fsconsole.plan.rows import baseline_of
 from fsconsole.plan.scaling import Choice, Ground, Loads, scaled_choices, scaling_of
@@ -104,11 +105,13 @@ def require_no_device(plan_file: PlanFile) -> None:
     )
     for key, is_asked, reason, wanted in needs:
         if is_asked:
-            raise PlanBadValue(plan_file.path, key, "...", reason, wanted)
+            error = PlanBadValue(plan_file.path, key, "...", reason, wanted)
+            raise in_its_line(error, plan_file.path, plan_file.source)
     if plan_file.is_auto and plan_file.order is not Order.ROUNDS:
         reason = 'repeats = "auto" looks at verdicts, and only rounds have them'
         value = f'"{plan_file.order.value}"'
-        raise PlanBadValue(plan_file.path, "order", value, reason, '"rounds", or a number of repeats')
+        wrong = PlanBadValue(plan_file.path, "order", value, reason, '"rounds", or a number of repeats')
+        raise in_its_line(wrong, plan_file.path, plan_file.source)
 
 
 def _own_settings(plan_file: PlanFile) -> tuple[tuple[str, str], ...]:

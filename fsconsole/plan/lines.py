@@ -19,6 +19,11 @@ def with_lines(errors: tuple[FsconsoleError, ...], path: str, text: str) -> tupl
     return errors
 
 
+def in_its_line(error: FsconsoleError, path: str, text: str) -> FsconsoleError:
+    """Return an error that came after the reading with the line of its key, where the plan has a text."""
+    return with_lines((error,), path, text)[0] if text else error
+
+
 def line_of(text: str, key: str) -> int:
     """Return the line, from 1, of a key such as "filesystem[0].mount.data"; of what is missing that of its table."""
     lines = text.splitlines()

@@ -6,9 +6,12 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 
+from fsconsole.errors import FsconsoleError
+from fsconsole.errors.runs import CommandMissing, ToolMissing
 from fsconsole.errors.targets import PlanBadValue
 from fsconsole.model import DEFAULT_SCRATCH_DIR
 from fsconsole.model.workload import Workload, WorkloadKind
+from fsconsole.plan.lines import in_its_line
 from fsconsole.plan.planfile import PlanFile
 from fsconsole.plan.sources import lies_in
 from fsconsole.system.run import find_program
@@ -19,11 +22,11 @@ from fsconsole.workloads.manifest import SourceUnusable, survey
 def with_sources(plan: PlanFile, runs_dir: str = "") -> tuple[PlanFile, tuple[str, ...]]:
     """Return the plan with the sources that exist here and the size of each copy, and notes of what was left out.
 
-    A command needs all of its sources, a copy one. Files are counted, not read. Raises PlanBadValue, ToolMissing.
+    A command needs all of its sources, a copy one. Files are counted, not read. Raises PlanBadValue, CommandMissing.
     """
-    for load in plan.workloads:
+    for number, load in enumerate(plan.workloads):
         if load.kind is WorkloadKind.COMMAND:
-            find_program(load.argv[0])
+            _require_program(plan, f"workload[{number}].argv", load.argv[0])
     notes: list[str] = []
     loads = tuple(
         _found(plan, number, load, runs_dir, notes) if load.sources else load
@@ -32,10 +35,19 @@ def with_sources(plan: PlanFile, runs_dir: str = "") -> tuple[PlanFile, tuple[st
     return replace(plan, workloads=loads), tuple(notes)
 
 
+def _require_program(plan: PlanFile, key: str, name: str) -> None:
+    try:
+        find_program(name)
+    except ToolMissing as error:
+        missing = CommandMissing(error.tool, error.package, plan.path, key)
+        raise in_its_line(missing, plan.path, plan.source) from error
+
+
 def _found(plan: PlanFile, number: int, load: Workload, runs_dir: str, notes: list[str]) -> Workload:
-    def bad(why: str, wanted: str) -> PlanBadValue:
+    def bad(why: str, wanted: str) -> FsconsoleError:
         said = ", ".join(map(printable, load.sources))
-        return PlanBadValue(plan.path, f"workload[{number}].sources", f'"{said}"', why, wanted)
+        error = PlanBadValue(plan.path, f"workload[{number}].sources", f'"{said}"', why, wanted)
+        return in_its_line(error, plan.path, plan.source)
 
     missing = [path for path in load.sources if not os.path.lexists(path)]
     if missing and (load.kind is WorkloadKind.COMMAND or len(missing) == len(load.sources)):

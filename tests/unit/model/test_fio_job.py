@@ -188,3 +188,11 @@ def test_a_file_of_several_jobs_takes_its_space_once() -> None:
     job = "[global]\nsize=1g\nfilename=one\n[a]\nrw=write\nnumjobs=8\n[b]\nstonewall\nrw=randread\n"
     assert load_of(read_fio_job(job, "job.fio")).space_bytes == GIB
     assert not load_of(read_fio_job("[a]\nioengine=cpuio\ncpuload=50\nsize=1g\n", "job.fio")).space_bytes
+
+
+@pytest.mark.parametrize(
+    ("size", "at_least"), [("1GiB", GIB), ("1gi", GIB), ("2gb", 2 * GIB), ("0x100000", MIB), ("0X10m", 16 * MIB)]
+)
+def test_a_size_in_any_form_that_fio_reads_counts_as_space(size: str, at_least: int) -> None:
+    """What counted as nothing could fill a directory's filesystem."""
+    assert load_of(read_fio_job(f"[a]\nrw=write\nsize={size}\n", "job.fio")).space_bytes == at_least

@@ -65,6 +65,7 @@ def test_what_needs_a_device_is_refused_with_the_reason(text: str, key: str) -> 
     with pytest.raises(PlanBadValue) as caught:
         planned(a_row(), text=text)
     assert caught.value.key == key
+    assert caught.value.path == "p.toml:4"
     assert "--device" in caught.value.hint
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.errors.runs import ToolMissing
+from fsconsole.errors.runs import CommandMissing, ToolMissing
 from fsconsole.errors.targets import PlanBadValue
 from fsconsole.model.workload import WorkloadKind
 from fsconsole.plan.planfile import PlanFile, written_bytes
@@ -118,3 +118,11 @@ def test_what_is_not_on_this_machine_is_named_before_a_device_is_looked_at(tmp_p
     # A link at the end is copied as one: /lib of today.
     plan, _ = with_sources(parsed(f"{COPY}sources = ['{link}']\n"))
     assert (plan.workloads[0].sources_files, plan.workloads[0].sources_bytes) == (1, 0)
+
+
+def test_what_is_not_on_this_machine_is_told_with_its_line_and_no_word_is_taken_for_a_package() -> None:
+    with pytest.raises(CommandMissing, match=r"^plan.toml:5: workload\[0\].argv: there is no program -rf") as caught:
+        with_sources(parsed(f"{COMMAND}argv = ['-rf', '/usr']\n"))
+    assert "package -rf" not in caught.value.hint
+    with pytest.raises(PlanBadValue, match=r"^plan.toml:5: workload\[0\].sources"):
+        with_sources(parsed(f"{COPY}sources = ['/nowhere']\n"))
