@@ -88,6 +88,11 @@ RUNS_VARIABLE = "FSCONSOLE_RUNS"
 
 def _keep_runs_dir(given: str) -> str:
     """Keep a directory of runs in the variable, from which commands, their children and hints have it."""
+    if not given:
+        from fsconsole.errors import Misused
+
+        # A script's unset variable would mean the current directory.
+        raise Misused(what="--runs is empty.", nearest="", command="fsconsole")
     if given != os.environ.get(RUNS_VARIABLE, DEFAULT_RUNS_DIR):
         os.environ[RUNS_VARIABLE] = given
     return given

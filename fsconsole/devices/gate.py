@@ -366,7 +366,6 @@ def _unread(evidence: Evidence, source: str, why: str) -> Evidence:
     return replace(evidence, unread=(*evidence.unread, Unread(source, why.rstrip("."))))
 
 
-_NO_LOSS = "nothing that a probe and a sample of its blocks show"
 _MOUNTS = frozenset({UseKind.MOUNT, UseKind.BTRFS})
 _PASSING = frozenset({UseKind.OPEN, UseKind.BUSY})
 """Claims that may end by themselves: a monitor, a mount namespace that is given up later than its mounts elsewhere."""
@@ -392,16 +391,13 @@ class GateReport:
     """Text that tells it from that one: the end of its serial number, or its place."""
     loss: str
     """Content that would be lost, in words that complete "holds ..."."""
+    is_blank: bool
+    """True where no signature, partition or data was found on it, looked for or not: ask after require()."""
 
     @property
     def identity(self) -> Identity:
         """Who the device was."""
         return self.fingerprint.identity
-
-    @property
-    def is_blank(self) -> bool:
-        """True where no signature, partition or data was found on it, looked for or not: ask after require()."""
-        return self.loss == _NO_LOSS
 
     @property
     def is_shared(self) -> bool:
@@ -447,8 +443,13 @@ def inspect_device(path: str, context: GateContext) -> GateReport:
         place=place,
         lookalike=alike[0].path if alike else "",
         mark=(snapshot.graph.serial_end(device) or place) if alike else "",
-        loss="; ".join(dict.fromkeys(loss)) or _NO_LOSS,
+        loss="; ".join(dict.fromkeys(loss)) or _no_loss(content),
+        is_blank=not loss,
     )
+
+
+def _no_loss(content: ContentSample | None) -> str:
+    return "no signature" if content is None else f"nothing (looks empty, {content.blocks_read} blocks read)"
 
 
 def take_fingerprint(path: str, context: GateContext) -> Fingerprint:

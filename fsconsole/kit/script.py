@@ -21,6 +21,15 @@ usage: apply.sh [--dry-run] [--overwrite DEVICE]... [--devices-only]
 END
 }
 
+# A name that this script never asks for would clear nothing: a slip of the hand.
+require_named() {
+    for one in $named; do
+        [ "$one" != "$1" ] || return 0
+    done
+    printf 'apply.sh: --overwrite %s: this script does not name it, but: %s\n' "$1" "$named" >&2
+    exit 2
+}
+
 dry=no devices_only=no overwrite='' changes=0
 while [ $# -gt 0 ]; do
     case $1 in
@@ -28,6 +37,7 @@ while [ $# -gt 0 ]; do
     --devices-only) devices_only=yes ;;
     --overwrite)
         [ $# -ge 2 ] || { usage >&2; exit 2; }
+        require_named "$2"
         overwrite="$overwrite $2 "
         shift
         ;;
@@ -208,6 +218,7 @@ def script_text(kit: Kit) -> str:
         *(f"# - {_comment(sentence)}" for sentence in kit.differing),
         "set -eu",
         "export LC_ALL=C",
+        f"named={shlex.quote(' '.join(dict.fromkeys((*(one.path for one in kit.devices), kit.device))))}",
         _FUNCTIONS.rstrip("\n"),
         "",
         '[ "$(id -u)" = 0 ] || die "Run it as root."',

@@ -210,7 +210,8 @@ def _option(path: str, number: int, line: str) -> FioOption:
     if name in keys.REFUSED:
         raise FioJobRefused(path, number, key, *keys.REFUSED[name])
     if name not in keys.ALLOWED:
-        wanted = f"Did you mean {_nearest(key, sorted(keys.ALLOWED | keys.ALIASES.keys()))}?"
+        near = difflib.get_close_matches(key[:60], sorted(keys.ALLOWED | keys.ALIASES.keys()), n=3)
+        wanted = f"Did you mean {', '.join(near)}?" if near else "Remove it."
         raise FioJobRefused(path, number, key[:60], "not a key that a job may have here", wanted)
     for why, wanted in _wrong(option):
         raise FioJobRefused(path, number, line[:80], why, wanted)

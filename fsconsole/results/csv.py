@@ -38,7 +38,7 @@ def cells_csv(
         "counts",
         "attempt",
         *_KEY_HEAD,
-        "status",
+        "outcome",
         "reason",
         "check verdict",
         "warnings",

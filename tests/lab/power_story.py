@@ -107,11 +107,11 @@ class Story:
         assert line["code"] == 0, line
         rows = {int(row["cell"]) - 1: row for row in csv.DictReader(io.StringIO(line["out"]))}
         for cell in self.done:
-            assert rows[cell]["status"] == "done"
+            assert rows[cell]["outcome"] == "done"
             assert float(rows[cell]["durable [B/s]"]) > 0
         interrupted = {cell for cell in self.begun if cell not in self.done} & set(rows)
         for cell in interrupted:
-            assert rows[cell]["status"] in _MARKED | {"done"}, rows[cell]
+            assert rows[cell]["outcome"] in _MARKED | {"done"}, rows[cell]
         if self.is_finished:
             assert sorted(rows) == sorted(self.done) == list(range(len(self.plan["cells"])))
 

@@ -31,6 +31,7 @@ from tests.conftest import MakeLoopDevice, Mount, loops_under, run, wait_until
 from tests.loop.commands import AS_NOBODY, command
 from tests.loop.gate_cases import file_below, unchanged, write
 from tests.loop.runs import fsconsole, processes_with, succeed, wait_for_end
+from tests.unit.cli.contract import checked
 
 EXT4_BYTES = 24 * MIB
 BTRFS_BYTES = 112 * MIB
@@ -222,8 +223,8 @@ def test_a_detached_demo_says_where_its_run_is(tmp_path):
     directory, runs = tmp_path / "scratch", str(tmp_path / "runs")
     out = succeed("demo", "--dir", str(directory), "--runs", runs, "--size", "320MiB", "--detach", "--json")
     (folder,) = list_runs(runs)
-    assert json.loads(out) == {"schema": 3, "run": folder.name, "folder": folder.path}
-    succeed("stop", folder.name, "--now", "--runs", runs)
+    assert checked("demo", out) == [{"schema": 3, "run": folder.name, "folder": folder.path}]
+    checked("stop", succeed("stop", folder.name, "--now", "--runs", runs, "--json"))
     wait_for_end(folder)
     (device,) = loops_under(str(tmp_path))
     succeed("scratch", "remove", device)

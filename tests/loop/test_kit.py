@@ -26,6 +26,7 @@ from tests.conftest import MakeLoopDevice, run
 from tests.loop.commands import fails
 from tests.loop.gate_cases import unchanged
 from tests.loop.runs import FSCONSOLE, fsconsole
+from tests.unit.cli.contract import checked
 from tests.unit.kit.test_lines import UUID, variant_of
 
 PLAN = """
@@ -70,6 +71,7 @@ class Place:
         """Return what differs: found by what was looked at."""
         done = self.run(*FSCONSOLE, "verify-kit", str(kit), "--json")
         assert done.returncode == code, done.stdout + done.stderr
+        checked("verify-kit", done.stdout)
         answer = decode_whole(KitVerified, done.stdout)
         assert answer.differences == (len(answer.checks) - sum(one.verdict == "same" for one in answer.checks))
         return {one.what: one.found for one in answer.checks if one.verdict != "same"}
@@ -173,6 +175,7 @@ def test_a_device_that_is_not_blank_is_refused_by_the_command_and_by_the_script(
     if content != "a mount":
         forced = fsconsole(*words, "--force", "--json", str(tmp_path / "forced"))
         assert forced.returncode == 0, forced.stderr
+        checked("apply-kit", forced.stdout)
         answer = decode_whole(KitWritten, forced.stdout)
         assert answer.devices == (blank,)
         assert any("data=writeback" in risk for risk in answer.unsafe)

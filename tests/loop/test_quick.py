@@ -16,6 +16,7 @@ from tests.loop.commands import fails
 from tests.loop.gate_cases import unchanged
 from tests.loop.runs import assert_nothing_left, fsconsole, succeed
 from tests.tui.on_a_pty import read_until, terminal
+from tests.unit.cli.contract import checked
 
 WRONG = "00000-00000-00000"
 
@@ -43,6 +44,7 @@ def test_a_comparison_comes_to_its_end_and_its_saved_plan_is_what_was_run(tmp_pa
         *("--runs", runs, "--save", saved, "--json"),
     )
     assert done.returncode == 0, done.stderr
+    checked("quick", done.stdout)
     plan = decode(PlanAnswer, done.stdout.splitlines()[0].encode())
     assert plan.cell_count == 2 * 3
     (folder,) = list_runs(runs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import subprocess
@@ -51,6 +50,7 @@ from tests.loop.gate_cases import context, sparse, unchanged, write
 from tests.loop.runs import TINY_PLAN, new_run, tell, tell_the_end
 from tests.loop.test_kill_engine import hanging, kill_engine
 from tests.tui.recorded import recorded
+from tests.unit.cli.contract import checked
 
 SIZE = 64 * MIB
 
@@ -69,7 +69,7 @@ def runs_of(folder: RunFolder) -> tuple[str, str]:
 def shown(folder: RunFolder, under: tuple[str, ...] = ()) -> dict[str, object]:
     done = command("resume", folder.name, "--show", "--json", *runs_of(folder), under=under)
     assert done.returncode == 0, done.stderr
-    value: dict[str, object] = json.loads(done.stdout)
+    (value,) = checked("resume", done.stdout)
     return value
 
 

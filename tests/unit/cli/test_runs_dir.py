@@ -39,6 +39,18 @@ def test_runs_go_before_or_after_the_command_or_into_a_variable_and_the_nearest_
     assert f"fsconsole resume {RUN} --runs '{runs}'" in " ".join(done.stdout.split())
 
 
+def test_an_empty_directory_of_runs_is_refused_and_an_empty_variable_says_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for words in (("--runs", "", "runs"), ("runs", "--runs=")):
+        done = run_command(*words)
+        assert (done.returncode, done.stdout) == (ExitCode.USAGE, "")
+        assert done.stderr.startswith("fsconsole: --runs is empty.\n")
+    monkeypatch.setenv("FSCONSOLE_RUNS", "")
+    assert "schema" in run_command("runs", "--json").stdout
+
+
 def test_hints_repeat_the_directory_of_runs_so_that_they_can_be_copied(runs: Path) -> None:
     done = run_command("--runs", str(runs), "stop", RUN)
     assert done.returncode == ExitCode.RUN_OVER

@@ -128,6 +128,24 @@ def test_every_shell_reads_the_script_and_its_help_without_root_changes_nothing(
     assert "--overwrite DEVICE" in done.stdout
 
 
+@pytest.mark.parametrize("kit", KITS)
+@pytest.mark.parametrize("name", ["/dev/sdx", "", "/dev/disk/by-id/wwn-0 /dev/disk/by-id/wwn-1", "wwn-0", "*"])
+def test_a_name_to_overwrite_that_is_not_in_the_script_is_refused_before_all_else(kit: Kit, name: str) -> None:
+    argv = ["sh", "-s", "--", "--dry-run", "--overwrite", name]
+    done = subprocess.run(argv, input=script_text(kit), text=True, check=False, capture_output=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"apply.sh: --overwrite {name}: ")
+    assert done.stderr.endswith(f"{kit.device}\n")
+
+
+def test_every_device_of_a_script_may_be_overwritten_by_its_name() -> None:
+    for kit in KITS:
+        for name in (*(device.path for device in kit.devices), kit.device):
+            argv = ["sh", "-s", "--", "--overwrite", name, "--help"]
+            done = subprocess.run(argv, input=script_text(kit), text=True, check=False, capture_output=True)
+            assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_kit_is_read_again_as_it_was_written() -> None:
     for kit in KITS:
         assert decode(Kit, encode(kit)) == kit

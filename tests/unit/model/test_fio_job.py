@@ -119,7 +119,13 @@ def test_what_reaches_beyond_the_load_is_refused_with_its_line(line: str) -> Non
 def test_a_misspelt_key_is_answered_with_the_nearest_ones() -> None:
     with pytest.raises(FioJobRefused) as caught:
         read_fio_job("[job]\niodeph=4\n", "job.fio")
-    assert "iodepth" in caught.value.hint
+    assert caught.value.hint.startswith("Did you mean iodepth")
+
+
+def test_a_key_that_resembles_none_is_answered_without_a_guess() -> None:
+    with pytest.raises(FioJobRefused) as caught:
+        read_fio_job("[job]\nxyzzy=4\n", "job.fio")
+    assert caught.value.hint == "Remove it."
 
 
 @pytest.mark.parametrize(

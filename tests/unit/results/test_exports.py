@@ -38,7 +38,7 @@ def _csv_head(metric: Metric) -> str:
 
 def test_every_cell_is_a_line_in_plan_order_below_the_head() -> None:
     lines = _lines_of(build.demo())
-    assert [(line["cell"], line["variant"], line["status"]) for line in lines] == [
+    assert [(line["cell"], line["variant"], line["outcome"]) for line in lines] == [
         ("1", "ext4 data=ordered", "done"),
         ("2", "ext4 data=writeback,nodelalloc", "done"),
         ("3", "xfs", "failed"),
