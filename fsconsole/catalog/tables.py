@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TypeVar, cast
 
 from fsconsole import units
@@ -72,10 +73,10 @@ class Table:
         self.place = place
         self._values = values
 
-    def only(self, *names: str) -> None:
-        """Raise PlanUnknownKey for keys that are none of these names."""
+    def only(self, *names: str, elsewhere: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Raise PlanUnknownKey for keys that are none of these names; elsewhere has hints for keys of other tables."""
         raise_all(
-            PlanUnknownKey(self.path, self.key(name), close_words(name, names))
+            PlanUnknownKey(self.path, self.key(name), elsewhere.get(name) or close_words(name, names))
             for name in self._values
             if name not in names
         )

@@ -133,10 +133,10 @@ def _space_bytes(job: dict[str, str]) -> int:
     if job.get("ioengine") in ("cpuio", "null"):
         return 0
     of_each = _number(job.get("filesize", "0").split("-")[-1].split(":")[-1]) * _number(job.get("nrfiles", "1"))
-    return _number(job.get("size", "0")) or of_each
+    return max(_number(job.get("size", "0")), of_each)
 
 
-_NUMBER = re.compile(r"(\d{1,18}|0x[0-9a-f]{1,15})(?:([kmgtp])i?b?)?", re.IGNORECASE)
+_NUMBER = re.compile(r"(\d{1,18}|0x[0-9a-f]{1,15})(?:([kmgtp])i?b?|b)?", re.IGNORECASE)
 
 
 def _number(text: str) -> int:

@@ -379,6 +379,12 @@ TABLES = {
 SCHEMA_KEY = Key("schema", a_number(SCHEMA, SCHEMA), "Version of the format.", is_required=True)
 TOP = (SCHEMA_KEY.name, *(key.name for key in RUN), *TABLES)
 """All that may stand at the top of a plan file."""
+OF_THE_PLAN = {
+    **{key.name: f"{key.name} holds for the whole plan: write it above the first table." for key in RUN},
+    "after": "[after] is a table of the whole plan.",
+    "settings": '[settings] is a table of the whole plan; a workload alone has with = { read_ahead = "4MiB" }.',
+}
+"""Hints for keys that stand in a table, and belong elsewhere."""
 SETTING_NAMES = tuple(key.name for key in SETTINGS)
 LEVELS_OF = {key.name: key.levels for key in ARRAY}
 
@@ -397,7 +403,8 @@ def read_keys(table: Table, keys: Sequence[Key]) -> dict[str, Any]:
 def read_table(table: Table, keys: Sequence[Key]) -> dict[str, Any]:
     """Return the same of a table that has no other keys. Raises PlanUnknownKey, PlanBadValue."""
     found: dict[str, Any] = {}
-    make_all((lambda: table.only(*(key.name for key in keys)), lambda: found.update(read_keys(table, keys))))
+    names = [key.name for key in keys]
+    make_all((lambda: table.only(*names, elsewhere=OF_THE_PLAN), lambda: found.update(read_keys(table, keys))))
     return found
 
 

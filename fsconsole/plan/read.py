@@ -104,7 +104,7 @@ def require_one_stripe_cache(settings: Table, arrays: Sequence[ArrayAxis]) -> No
 
 def read_checklist(table: Table, catalog: Catalog) -> Checklist:
     """Return a [[filesystem]]; raises PlanUnknownKey, PlanBadValue, UnknownFilesystem, OptionRefused."""
-    table.only(*(key.name for key in keys.FILESYSTEM))
+    table.only(*(key.name for key in keys.FILESYSTEM), elsewhere=keys.OF_THE_PLAN)
     filesystem = _filesystem(table, catalog)
     renamed: list[tuple[str, str]] = []
 
@@ -128,7 +128,7 @@ def read_variant(table: Table, catalog: Catalog) -> VariantText:
     """Return a [[variant]] whose words have passed the allow-list and the rules; the same errors."""
     found: list[Filesystem] = []
     make_all((
-        lambda: table.only(*(key.name for key in keys.VARIANT)),
+        lambda: table.only(*(key.name for key in keys.VARIANT), elsewhere=keys.OF_THE_PLAN),
         lambda: found.append(_filesystem(table, catalog)),
     ))  # fmt: skip
     (filesystem,), variant = found, VariantText(**keys.read_keys(table, keys.VARIANT))

@@ -197,8 +197,11 @@ def test_a_file_of_several_jobs_takes_its_space_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "at_least"), [("1GiB", GIB), ("1gi", GIB), ("2gb", 2 * GIB), ("0x100000", MIB), ("0X10m", 16 * MIB)]
+    ("size", "at_least"),
+    [("1GiB", GIB), ("1gi", GIB), ("2gb", 2 * GIB), ("0x100000", MIB), ("0X10m", 16 * MIB), ("8192b", 8 * KIB)],
 )
 def test_a_size_in_any_form_that_fio_reads_counts_as_space(size: str, at_least: int) -> None:
     """What counted as nothing could fill a directory's filesystem."""
     assert load_of(read_fio_job(f"[a]\nrw=write\nsize={size}\n", "job.fio")).space_bytes == at_least
+    both = f"[a]\nrw=write\nsize=4k\nfilesize={size}\n"
+    assert load_of(read_fio_job(both, "job.fio")).space_bytes == at_least, "a file is laid out whole"

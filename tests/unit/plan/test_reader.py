@@ -276,3 +276,22 @@ def test_a_list_of_block_sizes_is_an_axis_of_cells() -> None:
     ]  # fmt: skip
     assert {other.block_size_bytes for _, other in choices} == {64 * KIB}
     assert all(not load.block_sizes for choice in choices for load in choice)
+
+
+@pytest.mark.parametrize("table", ["variant", "filesystem", "workload"])
+def test_a_key_of_the_whole_plan_in_another_table_is_told_where_it_belongs(table: str) -> None:
+    lines = {
+        "variant": "type = 'ext4'",
+        "filesystem": "type = 'ext4'",
+        "workload": "kind = 'create'\nfile_size = '1MiB'",
+    }
+    for key, hint in (
+        ("settings = { read_ahead = '4MiB' }", "[settings] is a table"),
+        ("repeats = 3", "above the first"),
+    ):
+        text = "schema = 1\n" + "".join(
+            f"[[{name}]]\n{own}\n{key if name == table else ''}\n" for name, own in lines.items()
+        )
+        with pytest.raises(targets.PlanUnknownKey) as caught:
+            parse_plan(text, "plan.toml")
+        assert hint in caught.value.hint
