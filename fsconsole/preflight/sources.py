@@ -16,6 +16,8 @@ from fsconsole.plan.planfile import PlanFile
 from fsconsole.plan.sources import lies_in
 from fsconsole.system.run import find_program
 from fsconsole.text import printable
+from fsconsole.workloads.builtin import interpreter_places
+from fsconsole.workloads.cage import PROGRAMS
 from fsconsole.workloads.manifest import SourceUnusable, survey
 
 
@@ -26,7 +28,7 @@ def with_sources(plan: PlanFile, runs_dir: str = "") -> tuple[PlanFile, tuple[st
     """
     for number, load in enumerate(plan.workloads):
         if load.kind is WorkloadKind.COMMAND:
-            _require_program(plan, f"workload[{number}].argv", load.argv[0])
+            _require_program(plan, f"workload[{number}].argv", load)
     notes: list[str] = []
     loads = tuple(
         _found(plan, number, load, runs_dir, notes) if load.sources else load
@@ -35,12 +37,24 @@ def with_sources(plan: PlanFile, runs_dir: str = "") -> tuple[PlanFile, tuple[st
     return replace(plan, workloads=loads), tuple(notes)
 
 
-def _require_program(plan: PlanFile, key: str, name: str) -> None:
+def _require_program(plan: PlanFile, key: str, load: Workload) -> None:
+    """Raise the error of a command whose program its cage would not have: it is told before a device is wiped."""
+    name = load.argv[0]
+    if "/" in name and not (name.startswith("/") and _is_in_cage(name, load.sources)):
+        why = "the command starts in an empty directory, and sees only /usr and its sources"
+        wanted = "a program's name, or an absolute path below /usr or one of its sources"
+        error = PlanBadValue(plan.path, key, f'"{printable(name)}"', why, wanted)
+        raise in_its_line(error, plan.path, plan.source)
     try:
         find_program(name)
     except ToolMissing as error:
         missing = CommandMissing(error.tool, error.package, plan.path, key)
         raise in_its_line(missing, plan.path, plan.source) from error
+
+
+def _is_in_cage(path: str, sources: tuple[str, ...]) -> bool:
+    places = (*PROGRAMS, *interpreter_places(), *sources)
+    return any(lies_in(one, place) for one in (path, os.path.realpath(path)) for place in places)
 
 
 def _found(plan: PlanFile, number: int, load: Workload, runs_dir: str, notes: list[str]) -> Workload:

@@ -35,7 +35,7 @@ _CAPABILITIES = (
     "--cap-add", "CAP_FOWNER",
 )  # fmt: skip
 """Capabilities that root needs to work on files (man 7 capabilities); CAP_SYS_ADMIN, CAP_MKNOD, CAP_SYS_RAWIO stay out."""
-_PROGRAMS = (
+PROGRAMS = (
     "/usr",
     "/etc",
     "/bin",
@@ -98,7 +98,7 @@ def _mounts(tree: str, readable: Sequence[str], hidden: Sequence[str]) -> list[s
             raise ValueError(f"{path!r} is not an absolute, normal path")
     if tree == "/":
         raise ValueError("the whole machine is no tree to confine a generator to")
-    shown = [*filter(os.path.isdir, _PROGRAMS), *readable]
+    shown = [*filter(os.path.isdir, PROGRAMS), *readable]
     emptied = {path for path in hidden if _is_below(path, (*shown, tree)) and path != tree}
     size = ("--size", str(_SMALL_BYTES)) if _takes_sizes() else ()
     mounts = {path: _shown(path) for path in shown}

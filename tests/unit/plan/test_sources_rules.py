@@ -126,3 +126,14 @@ def test_what_is_not_on_this_machine_is_told_with_its_line_and_no_word_is_taken_
     assert "package -rf" not in caught.value.hint
     with pytest.raises(PlanBadValue, match=r"^plan.toml:5: workload\[0\].sources"):
         with_sources(parsed(f"{COPY}sources = ['/nowhere']\n"))
+
+
+def test_a_program_that_the_cage_would_not_have_is_refused_before_a_device_is_wiped(tmp_path: Path) -> None:
+    own = tmp_path / "own.sh"
+    own.write_text("#!/bin/sh\n")
+    own.chmod(0o755)
+    for word in (own, os.path.relpath(own)):
+        with pytest.raises(PlanBadValue, match=r"^plan.toml:5: .*sees only /usr and its sources"):
+            with_sources(parsed(f"{COMMAND}argv = ['{word}']\n"))
+    for text in (f"argv = ['{own}']\nsources = ['{tmp_path}']\n", "argv = ['/bin/sh']\n", "argv = ['/usr/bin/env']\n"):
+        assert with_sources(parsed(COMMAND + text))
