@@ -231,6 +231,11 @@ class RunMissing(FsconsoleError, exit_code=ExitCode.RUN_MISSING):
     advice = "`fsconsole runs` lists all runs."
 
 
+class NoRuns(RunMissing):
+    sentence = "There are no runs in {runs_dir}."
+    advice = "`fsconsole demo` makes one; --runs DIR names another directory."
+
+
 class RunAmbiguous(FsconsoleError, exit_code=ExitCode.RUN_MISSING):
     """A beginning that several runs have; candidates are the newest of them."""
 

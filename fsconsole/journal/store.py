@@ -17,6 +17,7 @@ from dataclasses import replace
 
 from fsconsole.errors.runs import (
     JournalUnusable,
+    NoRuns,
     NoSpace,
     NotRoot,
     RunAmbiguous,
@@ -247,7 +248,7 @@ def open_run(runs_dir: str, wanted: str = LATEST) -> RunFolder:
     exact = runs[:1] if wanted == LATEST else tuple(run for run in runs if run.name == wanted)
     found = exact or tuple(run for run in runs if wanted and run.name.startswith(wanted))
     if not found:
-        raise RunMissing(run=wanted, runs_dir=runs_dir)
+        raise (RunMissing if runs else NoRuns)(run=wanted, runs_dir=runs_dir)
     if len(found) > 1:
         raise RunAmbiguous(run=wanted, candidates=", ".join(run.name for run in found[:5]))
     return found[0]

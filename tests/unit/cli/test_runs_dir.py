@@ -51,6 +51,13 @@ def test_an_empty_directory_of_runs_is_refused_and_an_empty_variable_says_nothin
     assert "schema" in run_command("runs", "--json").stdout
 
 
+def test_without_any_run_the_latest_is_not_looked_for_by_that_name(tmp_path: Path) -> None:
+    for command in ("results", "attach", "advise", "resume"):
+        done = run_command(command, "--runs", str(tmp_path / "none"))
+        assert (done.returncode, done.stdout) == (ExitCode.RUN_MISSING, "")
+        assert done.stderr.startswith(f"fsconsole: There are no runs in {tmp_path / 'none'}.\nhint: `fsconsole demo")
+
+
 def test_hints_repeat_the_directory_of_runs_so_that_they_can_be_copied(runs: Path) -> None:
     done = run_command("--runs", str(runs), "stop", RUN)
     assert done.returncode == ExitCode.RUN_OVER
