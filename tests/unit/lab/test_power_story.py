@@ -13,7 +13,7 @@ from tests.lab.power_story import Line, Story
 NAME = "20261121-120000-abcd"
 FIGURES = [{"metric": "written", "value": 4096.0}]
 PLAN_CELLS = [
-    {"cell": index + 1, "uuid": f"uuid-{index}", "variant": {"label": "ext4"}, "repeat": 1} for index in range(3)
+    {"index": index, "uuid": f"uuid-{index}", "variant": {"label": "ext4"}, "repeat": 1} for index in range(3)
 ]
 PLAN = {"seed": 7, "order": "shuffled", "cells": PLAN_CELLS}
 TOLD = [
