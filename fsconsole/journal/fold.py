@@ -159,7 +159,9 @@ class _Draft:
                 self._change_rounds(seen)
             case ControlRequested(verb=verb):
                 status = _AFTER.get((self._run.status, verb), self._run.status)
-                self._run = replace(self._run, status=status)
+                # To continue takes it back; whatever else is asked leaves it.
+                stops = verb is Verb.STOP_AFTER or (self._run.stops_after and verb is not Verb.CONTINUE)
+                self._run = replace(self._run, status=status, stops_after=stops)
             case InCell() | WarningRaised() as seen:
                 self.note(seen, entry.monotonic_ns)
 
@@ -283,6 +285,7 @@ class _Draft:
                 reason="",
                 hint="",
                 exit_code=None,
+                stops_after=False,
             )
         elif isinstance(boundary, RunInterrupted):
             self._run = replace(run, status=RunStatus.INTERRUPTED, reason=boundary.reason)

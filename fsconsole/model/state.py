@@ -124,6 +124,8 @@ class RunState:
     reason: str = ""
     hint: str = ""
     exit_code: int | None = None
+    stops_after: bool = False
+    """True if whoever asked last wants it to stop after its cell."""
 
     @property
     def current_step(self) -> StepState | None:

@@ -102,8 +102,9 @@ def run_words(state: RunState, now_ns: int, *, per_cell_s: float | None = None) 
     if state.status not in (RunStatus.RUNNING, RunStatus.PAUSED):
         return "starting"
     paused = "PAUSED  " if state.status is RunStatus.PAUSED else ""
-    left = format_guess(remaining_s(state, now_ns, per_cell_s=per_cell_s))
-    return f"{paused}{cells_over(state)}/{len(state.cells)} cells  about {left} left"
+    left = f"about {format_guess(remaining_s(state, now_ns, per_cell_s=per_cell_s))} left"
+    left = "stops after this cell" if state.stops_after else left
+    return f"{paused}{cells_over(state)}/{len(state.cells)} cells  {left}"
 
 
 def step_words(state: RunState, step: StepState, sample: Sample | None, now_ns: int) -> str:

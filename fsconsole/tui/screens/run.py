@@ -163,8 +163,6 @@ class RunScreen(ConsoleScreen):
         self.faulty = False
         self.plotted = view.Plotted.MOVED
         self.last_minute = False
-        self._stops_after = False
-        """True once this console has asked the run to stop after its cell."""
         self._bridge: Bridge | None = None
         self._offered: tuple[bool | None, ...] = ()
         self._gauges: tuple[GaugeValue, ...] = ()
@@ -210,7 +208,7 @@ class RunScreen(ConsoleScreen):
             return
         self._leave()
         if self.snapshot is not None and self.snapshot.folder != folder:
-            self.snapshot, self._stops_after = None, False
+            self.snapshot = None
             # The footer offers nothing until the other run is read.
             self._offered = ()
             self.query_one("#cells", List).was_moved = False
@@ -362,7 +360,12 @@ class RunScreen(ConsoleScreen):
             self._ask(Verb.SKIP)
 
     def action_stop_after(self) -> None:
-        self._ask(Verb.CONTINUE if self._stops_after else Verb.STOP_AFTER)
+        self._ask(Verb.CONTINUE if self._is_stopping else Verb.STOP_AFTER)
+
+    @property
+    def _is_stopping(self) -> bool:
+        """True if the run stops after its cell, whoever asked for it."""
+        return self.snapshot is not None and self.snapshot.state.stops_after
 
     @work
     async def action_stop_now(self) -> None:
@@ -376,9 +379,8 @@ class RunScreen(ConsoleScreen):
         if self.snapshot is not None:
             self.say("Asking the engine ...")
             with self.complaining():
+                is_taken_back = self._is_stopping and verb is Verb.CONTINUE
                 answer = await asyncio.to_thread(ask, self.snapshot.folder, verb)
-                is_taken_back = self._stops_after and verb is Verb.CONTINUE
-                self._stops_after = verb is Verb.STOP_AFTER or (self._stops_after and not is_taken_back)
                 self.say(view.TAKEN_BACK if is_taken_back else view.answer_words(verb, answer))
 
     async def action_detach(self) -> None:

@@ -168,6 +168,10 @@ def test_pause_and_continue_show(new) -> None:
     paused = fold(new, batch(RUN_STARTED, ControlRequested(Verb.PAUSE)))
     assert paused.status is RunStatus.PAUSED
     assert fold(paused, batch(ControlRequested(Verb.CONTINUE))).status is RunStatus.RUNNING
+    stopping = fold(paused, batch(ControlRequested(Verb.STOP_AFTER), ControlRequested(Verb.SKIP)))
+    assert stopping.stops_after
+    assert not fold(stopping, batch(ControlRequested(Verb.CONTINUE))).stops_after
+    assert not fold(stopping, batch(RUN_STARTED)).stops_after
 
 
 def test_the_last_word_is_kept_until_the_run_goes_on(new) -> None:
