@@ -43,6 +43,7 @@ from tests.loop.runs import (
     wait_for_end,
     written,
 )
+from tests.unit.cli.contract import checked
 
 TWO_CELLS_PLAN = UNHURRIED_PLAN.replace(', "journal"]', "]")
 FOUR_CELLS_PLAN = TWO_CELLS_PLAN.replace("repeats = 1", "repeats = 2")
@@ -136,7 +137,7 @@ class Run:
 
     def resume(self) -> None:
         """Resume the run to its end, and prove that all its cells were begun in the plan's order."""
-        succeed("resume", "--runs", self.runs)
+        checked("resume", succeed("resume", "--runs", self.runs, "--json"))
         assert set(self.statuses) <= {DONE, SKIPPED}
         begun = [seen.cell for seen in self.observations if isinstance(seen, CellStarted)]
         assert begun == sorted(begun)
@@ -204,7 +205,7 @@ def test_a_cell_that_is_stopped_in_the_middle_of_its_load_is_done_again_by_resum
     run.ask()
     run.ended(viewer, ExitCode.STOPPED, DONE, PENDING)
     for stop in (
-        lambda: run.ask("--now"),
+        lambda: checked("stop", run.ask("--now", "--json")),
         lambda: os.kill(engine_of(run.folder), signal.SIGTERM),
     ):
         viewer = run.take_up(1)
@@ -258,6 +259,7 @@ def test_two_viewers_at_once_see_the_same(run):
     rest, errors = rest_of(attached)
     out, _ = rest_of(viewer)
     assert (attached.returncode, errors) == (0, "")
+    checked("attach", first + rest)
     assert observed(first + rest) == observed(out)
     assert observed(out)[-1]["event"] == "run_finished"
 

@@ -20,6 +20,7 @@ def test_scratch_devices_plans_and_runs_on_them_print_what_their_schema_says(tmp
     name = str(made["device"]).removeprefix("/dev/")
     try:
         assert name in str(told("scratch list", *where))
+        assert told("scratch attach", str(made["path"])) == [made]
         told("devices", name)
         told("readtest", name, "--seconds", "0.1")
         plan = written(tmp_path, TINY_PLAN)

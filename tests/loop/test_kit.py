@@ -106,8 +106,9 @@ def winner(tmp_path_factory: pytest.TempPathFactory, device: str) -> str:
 
 def kit_for(winner: str, device: str, tmp_path: Path, *words: str) -> Path:
     where = ("--at", str(tmp_path / "mnt"), str(tmp_path / "kit"))
-    done = fsconsole("apply-kit", "latest", "the winner", "--runs", winner, "--for", device, *words, *where)
+    done = fsconsole("apply-kit", "latest", "the winner", "--runs", winner, "--for", device, *words, *where, "--json")
     assert done.returncode == 0, done.stderr
+    checked("apply-kit", done.stdout)
     return tmp_path / "kit"
 
 
