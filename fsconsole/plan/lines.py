@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from operator import itemgetter
 
+from fsconsole.catalog.tables import raise_all
 from fsconsole.errors import FsconsoleError
 
 _PART = re.compile(r"([^.\[\]]+)(?:\[(\d+)\])?")
 _HEADER = re.compile(r"\s*\[\[?\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
 
 
+@contextmanager
+def telling_lines(path: str, text: str) -> Iterator[None]:
+    """Give the errors of the block about keys of this file their lines."""
+    try:
+        yield
+    except FsconsoleError as error:
+        raise_all(with_lines(error.each, path, text))
+        raise
+
+
 def with_lines(errors: tuple[FsconsoleError, ...], path: str, text: str) -> tuple[FsconsoleError, ...]:
-    """Give each error about a key of this file the line of that key: "plan.toml:7"."""
+    """Give each error about a key of this file the line of that key, "plan.toml:7", and return them in that order."""
+    lines = []
     for error in errors:
-        key = getattr(error, "key", None)
+        key, line = getattr(error, "key", None), 0
         if isinstance(key, str) and getattr(error, "path", None) == path:
-            error.path = f"{path}:{line_of(text, key)}"  # type: ignore[attr-defined]
-    return errors
+            line = line_of(text, key)
+            error.path = f"{path}:{line}"  # type: ignore[attr-defined]
+        lines.append(line)
+    return tuple(error for _, error in sorted(zip(lines, errors, strict=True), key=itemgetter(0)))
 
 
 def in_its_line(error: FsconsoleError, path: str, text: str) -> FsconsoleError:

@@ -16,7 +16,6 @@ from fsconsole.catalog.filesystem import Catalog, Filesystem, Option, Scope
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.catalog.tables import Table, close_words, make_all, nearest_words, raise_all, shown
 from fsconsole.catalog.words import Where, choose, require_rules
-from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import (
     OptionRefused,
     PlanBadValue,
@@ -28,7 +27,7 @@ from fsconsole.errors.targets import (
 from fsconsole.model.plan import After
 from fsconsole.plan import keys
 from fsconsole.plan.arrays import least_members
-from fsconsole.plan.lines import with_lines
+from fsconsole.plan.lines import telling_lines
 from fsconsole.plan.planfile import ArrayAxis, Checklist, PlanFile, VariantText
 from fsconsole.plan.read_workload import read_workloads
 from fsconsole.plan.scaling import wrong_keep
@@ -227,11 +226,8 @@ def parse_plan(text: str, path: str, catalog: Catalog | None = None, *, needs_ro
     except RecursionError as error:
         raise PlanNotToml(path, "its brackets are nested too deeply") from error
     known = catalog if catalog is not None else load_catalog()
-    try:
+    with telling_lines(path, text):
         return _plan_of(table, known, text, needs_rows=needs_rows)
-    except FsconsoleError as error:
-        raise_all(with_lines(error.each, path, text))
-        raise
 
 
 def _plan_of(table: Table, catalog: Catalog, text: str, *, needs_rows: bool) -> PlanFile:

@@ -30,6 +30,7 @@ from fsconsole.model.run import RunRequest, Target
 from fsconsole.plan.arrays import EVERY_LEVEL, stripes_of
 from fsconsole.plan.expand import build_plan, require_runnable, size_bounds
 from fsconsole.plan.inodes import MKE2FS_CONF, parse_mke2fs_conf
+from fsconsole.plan.lines import telling_lines
 from fsconsole.plan.planfile import NO_DEVICE, PlanFile, QueueSpec, TargetSpec
 from fsconsole.plan.read import read_named
 from fsconsole.preflight.findings import missing_tools, what_is_known
@@ -171,17 +172,18 @@ def _expanded(plan_file: PlanFile, targets: tuple[TargetSpec, ...], executor: Ex
     if filesystems and all(missing_tools(filesystem) for filesystem in filesystems):
         # Some missing programs leave rows without figures, all of them leave no run.
         find_program(missing_tools(filesystems[0])[0])
-    return build_plan(
-        plan_file,
-        targets,
-        catalog,
-        run_id=run_id,
-        kernel=kernel_release(),
-        known=what_is_known(executor, catalog, wanted),
-        support=array_support() if plan_file.arrays else EVERY_LEVEL,
-        memory_bytes=memory_bytes(),
-        mke2fs=parse_mke2fs_conf(read_text_or(MKE2FS_CONF, "")),
-    )
+    with telling_lines(plan_file.path, plan_file.source):
+        return build_plan(
+            plan_file,
+            targets,
+            catalog,
+            run_id=run_id,
+            kernel=kernel_release(),
+            known=what_is_known(executor, catalog, wanted),
+            support=array_support() if plan_file.arrays else EVERY_LEVEL,
+            memory_bytes=memory_bytes(),
+            mke2fs=parse_mke2fs_conf(read_text_or(MKE2FS_CONF, "")),
+        )
 
 
 def target_spec(device: Device, graph: DeviceGraph | None = None) -> TargetSpec:

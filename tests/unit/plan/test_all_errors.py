@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from fsconsole.errors import ExitCode, FsconsoleError
+from fsconsole.errors.targets import PlanBadValue
 from fsconsole.plan.lines import line_of
 from fsconsole.plan.read import parse_plan
+from fsconsole.preflight.prepare import expand_only
 
 HEAD = "schema = 1\n"
 LOAD = '[[workload]]\nkind = "create"\nfile_size = "1MiB"\n'
@@ -38,7 +40,7 @@ BAD = {
     "a setting": (f'{HEAD}{EXT4}{LOAD}[settings]\nread_ahead = "x"\n', (8,)),
     "an unknown setting": (f"{HEAD}{EXT4}{LOAD}[settings]\nspeed = 1\n", (8,)),
     "an array": (f'{HEAD}{EXT4}{LOAD}[[array]]\nlevel = "raid7"\nchunk = "3KiB"\n', (8, 9)),
-    "after": (f"{HEAD}{EXT4}{LOAD}[after]\ncheck = 1\ndelte = 2\n", (9, 8)),
+    "after": (f"{HEAD}{EXT4}{LOAD}[after]\ncheck = 1\ndelte = 2\n", (8, 9)),
     "kinds of load": (f'{HEAD}{EXT4}[[workload]]\nkind = "write"\n', (5,)),
     "zero threads": (f"{HEAD}{EXT4}{LOAD}threads = 0\n", (7,)),
     "an idle key": (f"{HEAD}{EXT4}{LOAD}weights = {{ read = 1 }}\n", (7,)),
@@ -69,6 +71,17 @@ def test_only_what_is_near_is_suggested() -> None:
     hints = [error.hint for error in errors_of(f"{HEAD}titel = 1\nxyzzy = 2\n{EXT4}{LOAD}")]
     assert hints[0] == "Did you mean title?"
     assert hints[1].startswith("Choose one of: ")
+
+
+def test_an_error_that_only_comes_when_a_plan_is_expanded_has_its_line_too(tmp_path: Path) -> None:
+    twice = '[[variant]]\ntype = "xfs"\nlabel = "one"\n'
+    path = tmp_path / "plan.toml"
+    path.write_text(f'{HEAD}repeats = "auto"\norder = "as-listed"\n{EXT4}{LOAD}')
+    with pytest.raises(PlanBadValue, match=r"plan\.toml:3: order"):
+        expand_only(str(path), run_id="run")
+    path.write_text(f'{HEAD}{twice}{twice}mkfs = "-m reflink=0"\n{LOAD}')
+    with pytest.raises(PlanBadValue, match=r"plan\.toml:4: variant\.label"):
+        expand_only(str(path), run_id="run")
 
 
 def test_lines_are_found_in_sub_tables_dotted_keys_and_quotes() -> None:
