@@ -10,6 +10,7 @@ import sys
 import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from typing import TextIO
 
 import typer
@@ -66,7 +67,7 @@ def mute() -> None:
 
 def is_live(stream: TextIO) -> bool:
     """Tell whether a stream is a terminal that can be painted on."""
-    return stream.isatty() and os.environ.get("TERM", "dumb") not in {"dumb", "unknown"}
+    return stream.isatty() and os.environ.get("TERM", "") not in {"", "dumb", "unknown"}
 
 
 def fitted(line: str) -> str:
@@ -88,7 +89,8 @@ def misuse(error: TyperException, words: Sequence[str], commands: Collection[str
     said = error.format_message().replace(_OF_PYDANTIC, "")
     # The parser puts what it would rather have had into brackets behind its sentence.
     said, _, possible = said.partition(" (Possible options: ")
-    nearest = f"Did you mean {possible.removesuffix(')')}? " if possible else ""
+    near = _near(said.rpartition(" ")[2].rstrip("."), possible.removesuffix(")").split(", "))
+    nearest = f"Did you mean {', '.join(near)}? " if near else ""
     line = " ".join(said.split())
     sentence = f"{line[:1].upper()}{line[1:].rstrip('.')}."
     # The parser doesn't tell the command of every mistake.
@@ -96,6 +98,12 @@ def misuse(error: TyperException, words: Sequence[str], commands: Collection[str
     context = getattr(error, "ctx", None)
     command = str(context.command_path) if context is not None else named
     return Misused(what=sentence, nearest=nearest, command=command)
+
+
+def _near(option: str, others: Sequence[str]) -> list[str]:
+    """Return those of other options whose names are near; the dashes, which all have, make none near."""
+    names = {other.lstrip("-"): other for other in others if other}
+    return [names[name] for name in get_close_matches(option.lstrip("-")[:100], names)]
 
 
 def refuse_idle(given: Mapping[str, object], beside: str, command: str) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fsconsole.cli.app import Devices, JsonLines, RunsDir
-from fsconsole.cli.complaint import command_line, need_root, require_targets
+from fsconsole.cli.complaint import command_line, need_root
 from fsconsole.errors import Misused
 from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.text import printable
@@ -55,9 +55,10 @@ def quick(
     from fsconsole.system.run import RealExecutor
     from fsconsole.units import parse_bytes, parse_seconds
 
-    require_targets("quick", device, None)
+    if not device:
+        raise Misused(what="Missing option '--device'.", nearest="", command="fsconsole quick")
     need_root("Running a plan")
-    devices = device or []
+    devices = device
     planned = quick_plan(row, load, _count(threads), parse_bytes(size) if size else 0)
     run_id = make_run_id()
     given = {"--load": load, "--threads": threads, "--size": size, "--for": time}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from fsconsole.errors import ExitCode, FsconsoleError
+from fsconsole.text import printable
 
 
 class SystemRefused(FsconsoleError):
@@ -124,9 +125,10 @@ class UnknownColumn(FsconsoleError, exit_code=ExitCode.USAGE):
     @property
     def hint(self) -> str:
         """Hint: names that are near are suggested, others are examples."""
-        if not get_close_matches(self.name, self.nearest.split(", ")):
+        near = get_close_matches(self.name[:100], self.nearest.split(", "))
+        if not near:
             return self._worded(self.advice)
-        return self._worded("Did you mean {nearest}? `fsconsole results --help` lists all.")
+        return f"Did you mean {printable(', '.join(near))}? `fsconsole results --help` lists all."
 
 
 class UnknownBaseline(FsconsoleError, exit_code=ExitCode.USAGE):

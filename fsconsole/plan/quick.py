@@ -11,7 +11,7 @@ import tomli
 import tomli_w
 
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.errors.targets import PlanBadValue
+from fsconsole.errors.targets import PlanBadValue, PlanMissing
 from fsconsole.model.plan import Cell, Keep, Plan, StepKind
 from fsconsole.model.state import CellStatus, RunState
 from fsconsole.model.workload import BUILT_IN, Workload
@@ -26,7 +26,7 @@ from fsconsole.plan.planfile import (
     ScaleKind,
     written_bytes,
 )
-from fsconsole.plan.read import find_config, parse_plan
+from fsconsole.plan.read import find_config, list_configs, parse_plan
 from fsconsole.plan.rows import list_candidates
 from fsconsole.plan.shipped import RECIPES
 from fsconsole.units import format_bytes, format_bytes_exact, format_guess, format_rate
@@ -100,7 +100,12 @@ def _require_different(words: Sequence[str], plan: PlanFile) -> None:
 
 
 def _recipe(load: str) -> Path:
-    found = find_config(load, f"there is no load of that name; known: {STREAMS} and the recipes")
+    recipes = [path.stem for path in list_configs() if path.parent.name == RECIPES]
+    try:
+        found = find_config(load)
+    except PlanMissing as error:
+        wanted = f"one of {STREAMS}, {', '.join(recipes)}"
+        raise PlanBadValue(PLACE, "--load", f'"{load}"', "there is no load of that name", wanted) from error
     if found.parent.name != RECIPES:
         raise PlanBadValue(PLACE, "--load", f'"{load}"', "it is a plan, not a recipe", "streams, or a recipe's name")
     return found

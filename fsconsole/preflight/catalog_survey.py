@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from fsconsole.catalog.filesystem import Filesystem, Scope
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.catalog.tables import nearest_words
+from fsconsole.catalog.tables import close_words
 from fsconsole.errors.targets import UnknownFilesystem
 from fsconsole.model.answers import CatalogAnswer, OptionAnswer, ProbeAnswer, RuleAnswer, ToolAnswer
 from fsconsole.model.command import Executor
@@ -36,7 +36,7 @@ def take(names: Sequence[str], *, probe: bool) -> CatalogSurvey:
     catalog, executor = load_catalog(), RealExecutor()
     for name in names:
         if name not in catalog.names:
-            raise UnknownFilesystem("fsconsole catalog", "FS", name, nearest_words(name, catalog.names))
+            raise UnknownFilesystem("fsconsole catalog", "FS", name, close_words(name, catalog.names))
     wanted = tuple(fs for fs in catalog.filesystems if not names or fs.name in names)
     supports = {fs.name: filesystem_support(executor, fs) for fs in wanted}
     able = [fs for fs in wanted if not supports[fs.name].missing]

@@ -21,7 +21,7 @@ from tests.unit.cli.recorded import Terminal, run_command
         (("scratch", "lst"), "There is no command 'lst'", "Did you mean list\\? `fsconsole scratch --help`"),
         (("",), "There is no command ''", "`fsconsole --help`"),
         (("\x1b[31m\n",), r"There is no command '\\x1b\[31m\\n'", "`fsconsole --help`"),
-        (("--vers",), "No such option: --vers", "Did you mean --runs, --verbose, --version\\? See `fsconsole --help`"),
+        (("--vers",), "No such option: --vers", "Did you mean --vers[a-z]+.*\\? See `fsconsole --help`"),
         (("xyzzy",), "There is no command 'xyzzy'", "`fsconsole --help` lists all"),
         (("run",), "Missing argument 'FILE'", "See `fsconsole run --help`"),
         (("run", "x"), "Missing option '--device'.*", "See `fsconsole run --help`"),
@@ -35,7 +35,11 @@ from tests.unit.cli.recorded import Terminal, run_command
         (("runs", "delte"), "There is no command 'delte'", "Did you mean delete\\? `fsconsole runs --help`"),
         (("runs", "rename", "x", ""), "A title has 1 to 200 characters", "See `fsconsole runs rename --help`"),
         (("stop", "--now", "--skip"), "--now, --skip, .*", "See `fsconsole stop --help`"),
-        (("scratch", "create", "--nix"), "No such option: --nix", "Did you mean --dir\\? See `fsconsole scratch create --help`"),
+        (("scratch", "create", "--nix"), "No such option: --nix", "See `fsconsole scratch create --help`"),
+        (("results", "--bogus"), "No such option: --bogus", "See `fsconsole results --help`"),
+        (("runs", "--runs", ""), "--runs is empty", "See `fsconsole --help`"),
+        (("--runs", "", "runs"), "--runs is empty", "See `fsconsole --help`"),
+        (("quick", "ext4"), "Missing option '--device'", "See `fsconsole quick --help`"),
     ],
 )  # fmt: skip
 def test_a_misuse_is_told_in_one_sentence_and_one_hint(words, sentence, hint):

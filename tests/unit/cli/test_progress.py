@@ -141,7 +141,7 @@ def test_no_terminal_and_a_dumb_one_get_plain_lines(monkeypatch: pytest.MonkeyPa
         view.show(build.demo(), NOTHING)
     assert stream.getvalue().count("\n") == 6
     assert "\x1b" not in stream.getvalue()
-    for term in ("dumb", "unknown"):
+    for term in ("dumb", "unknown", ""):
         monkeypatch.setenv("TERM", term)
         with run_view(Terminal()) as view:
             assert isinstance(view, PrintedView)

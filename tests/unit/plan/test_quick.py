@@ -130,3 +130,10 @@ def test_the_plan_is_told_in_18_lines_of_80_columns(load: str) -> None:
 def test_less_than_the_size_that_was_asked_for_is_said() -> None:
     (note,) = expand(quick_plan(["ext4"], size_bytes=16 * GIB)).notes
     assert "16.0 GiB -> " in note
+
+
+def test_a_load_that_there_is_not_is_told_with_those_that_there_are() -> None:
+    with pytest.raises(PlanBadValue, match="there is no load of that name") as told:
+        quick_plan(["ext4"], "nope")
+    assert "streams" in told.value.hint
+    assert "small-files" in told.value.hint
