@@ -100,7 +100,7 @@ def device_state(device: Device, graph: DeviceGraph, hazards: tuple[Hazard, ...]
     asked = tuple(
         hazard.reason
         for hazard in hazards or ()
-        if hazard.verdict is Verdict.ASKED and (not held or hazard.check == SHARED)
+        if hazard.verdict is Verdict.ASKED and (not held or hazard.check in (SHARED, SCRATCH_KEPT))
     )
     dangers = (*troubles, *refused, *held, *(asked if not refused else ()))
     kept = any(hazard.check == SCRATCH_KEPT for hazard in hazards or ())

@@ -28,7 +28,7 @@ from fsconsole.results.published import is_meant, ratio_text
 from fsconsole.results.requirements import limit_sentences, requirements_of, run_sentence
 from fsconsole.results.strip import strip_of, strip_scale
 from fsconsole.results.table import Column, TableRow, TableValue
-from fsconsole.text import cells_of, printable, shorten_middle
+from fsconsole.text import cells_of, printable, shorten_end, shorten_middle
 from fsconsole.units import format_bytes, format_bytes_exact
 
 LEAST_NAME = 20
@@ -198,7 +198,8 @@ def verdict_table(block: Block, width: int = 80) -> TableValue:
     against = f"vs {printable(block.baseline)}, 95 %"
     room = table.widths[at] + max(0, _room(table, width))
     if cells_of(against) > room:
-        against = f"vs {shorten_middle(printable(block.baseline), room - cells_of('vs , 95 %'))}, 95 %"
+        # As its row says: of the name too little would be left.
+        against = shorten_end("vs baseline, 95 %", room)
     head = replace(table.columns[at], name=against)
     return replace(table, columns=(*table.columns[:at], head, *table.columns[at + 1 :]))
 

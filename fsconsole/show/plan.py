@@ -21,7 +21,7 @@ from fsconsole.plan.rows import Candidate
 from fsconsole.plan.sizing import pilot_steps
 from fsconsole.show.lines import OTHER, Chip, Line, Mark
 from fsconsole.show.plan_text import STEP_WIDTH, acts_of, cell_words, size_words
-from fsconsole.text import cells_of, printable, shorten_middle
+from fsconsole.text import cells_of, printable, shorten_end, shorten_middle
 
 MADE = "made"
 """Prefix of the keys of lines that list the resulting arrays."""
@@ -164,7 +164,7 @@ def _filesystem(draft: Draft, filesystem: Filesystem, number: int | None, rows: 
     about = (
         *([f"It can't be used here: {lacks}"] if lacks else ()),
         f"{title}.",
-        f"Driver: {filesystem.driver}.",
+        *([f"Driver: {filesystem.driver}."] if filesystem.driver != f"the {filesystem.name} driver" else ()),
         f"Check: {filesystem.check_note}.",
     )
     key = f"options {number}" if number is not None else f"{NEW} {filesystem.name}"
@@ -203,7 +203,7 @@ def totals(
 ) -> tuple[str, str]:
     """Return the totals of the draft, and its devices, of which some may still be read: two lines of at most width cells."""
     if reading or outcome is None:
-        read = shorten_middle(f"Reading {', '.join(reading)} ...", width)
+        read = shorten_end(f"Reading {', '.join(reading)} ...", width)
         return "counting ...", read if reading else _devices(disks, missing, width)
     if outcome.plan is None:
         return outcome.problem, outcome.hint
@@ -211,7 +211,7 @@ def totals(
     if not plan.cells:
         first = "0 variants, 0 cells. No variant is ticked."
         second = "To start: tick a filesystem, or one of the variants; raw is under Repeats."
-        return shorten_middle(first, width), shorten_middle(second, width)
+        return shorten_end(first, width), shorten_end(second, width)
     rows = len({cell.variant.label for cell in plan.cells})
     stuck = sum(1 for cell in plan.cells if cell.unavailable)
     can = f" ({stuck} can't run)" if stuck else ""
@@ -222,7 +222,7 @@ def totals(
     if cells_of(first) > width:
         # The most a pilot may choose is said with each load.
         first = f"{counts}; {size.partition(', at most')[0]} to write, about {lasts}"
-    first = shorten_middle(first, width)
+    first = shorten_end(first, width)
     return first, _devices(disks, missing, width, together=plan.cells[0].array is not None)
 
 

@@ -15,7 +15,7 @@ from fsconsole.model.workload import Workload
 from fsconsole.plan.requirements import limits_in_words
 from fsconsole.plan.sizing import pilot_steps, pilots, sizes_in_words
 from fsconsole.results.content import hanging
-from fsconsole.text import cells_of, pad_right, printable, shorten_middle
+from fsconsole.text import cells_of, pad_right, printable, shorten_end
 
 STEP_WIDTH = 16
 _LOOKS = f"{', '.join(map(str, LOOKS[:-1]))} or {LOOKS[-1]}"
@@ -178,7 +178,7 @@ def power_line(power: PowerAnswer, width: int) -> str:
         shown = power.findable[:-1] if power.last else power.findable
         found = ", ".join(map(_found, shown)).replace(" at ", " at a deviation of ", 1)
         words = f"Differences found: {found}" + (f"; last run {_found(power.last)}" if power.last else "")
-    return shorten_middle(words, width)
+    return shorten_end(words, width)
 
 
 def _found(one: Findable) -> str:

@@ -13,7 +13,7 @@ from fsconsole.model.sample import Sample
 from fsconsole.model.state import OPEN_STATUSES, CellState, CellStatus, RunState, RunStatus, StepState
 from fsconsole.model.workload import Workload
 from fsconsole.results.figures import CLEAN, cell_names, cell_word, status_words
-from fsconsole.text import cells_of, pad_right, printable, shorten_middle, wrap
+from fsconsole.text import cells_of, pad_right, printable, shorten_end, shorten_middle, wrap
 from fsconsole.units import format_bytes, format_elapsed, format_guess, format_seconds, significant
 
 _TO_COME = frozenset({CellStatus.PENDING, CellStatus.UNKNOWN, CellStatus.STOPPED})
@@ -256,7 +256,7 @@ def rates_words(cell: CellState, width: int) -> str:
         text = GAP.join([" ".join((*rates[:shown], "MB/s")), *([verdict] if verdict else [])])
         if cells_of(text) <= width:
             return text
-    return shorten_middle(verdict, width)
+    return shorten_end(verdict, width)
 
 
 def check_verdict(cell: CellState) -> str:

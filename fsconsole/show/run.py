@@ -268,7 +268,7 @@ def event_line(snapshot: RunSnapshot, width: int) -> str:
     if (cell := next(over, None)) is not None:
         name = snapshot.names.text(cell.index, max(8, width - _LEAST_DETAIL - len("cell 10000 skipped: ")))
         head = f"cell {cell.index + 1} {name} {cell.status.value}: "
-        return shorten_middle(head + _detail(snapshot, cell, cell.status, max(2, width - cells_of(head))), width)
+        return shorten_end(head + _detail(snapshot, cell, cell.status, max(2, width - cells_of(head))), width)
     if state.warnings:
         return shorten_end(printable(f"warning: {state.warnings[-1].reason}"), width)
     return ""
@@ -313,7 +313,7 @@ def _detail(snapshot: RunSnapshot, cell: CellState, status: CellStatus, width: i
             detail = f"step {cell.steps[-1].number + 1} of {total}: {cell.steps[-1].kind.value}"
     elif status is CellStatus.UNKNOWN and not cell.reason:
         detail = "engine died"
-    return shorten_middle(detail, width)
+    return shorten_end(detail, width)
 
 
 # The log of one cell: its steps, their commands with exit codes and figures, and what those printed.

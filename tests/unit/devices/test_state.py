@@ -117,7 +117,8 @@ def test_what_a_scratch_device_holds_makes_it_no_less_free() -> None:
     assert state(scratch, hazards=(refused,)).claim is Claim.HAZARDOUS
     assert state(scratch, hazards=None).claim is not Claim.FREE
     kept = replace(hazard("is a scratch device, but its file was renamed", Verdict.ASKED), check=SCRATCH_KEPT)
-    assert state(scratch, hazards=(kept,)) == DeviceState(Claim.HAZARDOUS, "holds ext4 'label'")
+    told = "holds ext4 'label'; is a scratch device, but its file was renamed"
+    assert state(scratch, hazards=(kept,)) == DeviceState(Claim.HAZARDOUS, told)
 
 
 def test_a_device_is_called_what_its_owner_calls_it() -> None:
