@@ -17,7 +17,7 @@ from fsconsole.model.answers import ReadTestAnswer
 from fsconsole.model.device import Device, Hazard, Identity, MdArray, Signature, Verdict
 from fsconsole.show.lines import Line
 from fsconsole.show.terminal import Glyphs
-from fsconsole.text import cells_of, pad_left, pad_right, printable, shorten_middle
+from fsconsole.text import cells_of, pad_left, pad_right, printable, shorten_end, shorten_middle
 from fsconsole.units import format_bytes, format_bytes_exact, format_guess, format_rate, format_seconds
 
 
@@ -295,7 +295,7 @@ def lay_out(entries: Sequence[ListedEntry], ticked: Collection[str] | None, widt
     state_width = max(room - sum(size for _, size in heads), len("state"))
     rows = []
     for number, (entry, name, state) in enumerate(zip(entries, names, states, strict=True), 1):
-        shown = state if is_whole else shorten_middle(state, state_width)
+        shown = state if is_whole else shorten_end(state, state_width)
         cells = [(name, ""), *((column[number], "") for column in columns)]
         tick = [] if ticked is None else [_tick(entry, ticked)]
         if entry.device.path in firsts:

@@ -134,7 +134,7 @@ def made_arrays(plan: PlanFile) -> tuple[ArraySpec, ...]:
 def section_lines(  # noqa: PLR0913 (each is a fact of its own)
     draft: Draft, counted: Draft, outcome: Outcome, catalog: Catalog, here: ThisMachine, *, with_variants: bool
 ) -> tuple[Line, ...]:
-    """Return filesystems with the variants that each comes to, and the other sections.
+    """Return filesystems with the variants that each comes to, and the other sections; above them a line that starts the plan.
 
     outcome is that of counted, which may be an older draft; with_variants: where these have no pane of their own.
     """
