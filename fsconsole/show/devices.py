@@ -295,7 +295,9 @@ def lay_out(entries: Sequence[ListedEntry], ticked: Collection[str] | None, widt
     state_width = max(room - sum(size for _, size in heads), len("state"))
     rows = []
     for number, (entry, name, state) in enumerate(zip(entries, names, states, strict=True), 1):
-        shown = state if is_whole else shorten_end(state, state_width)
+        # Mount points differ at their ends; what asks or refuses is a sentence.
+        shorten = shorten_middle if entry.state.claim is Claim.IN_USE else shorten_end
+        shown = state if is_whole else shorten(state, state_width)
         cells = [(name, ""), *((column[number], "") for column in columns)]
         tick = [] if ticked is None else [_tick(entry, ticked)]
         if entry.device.path in firsts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -92,6 +93,17 @@ async def test_help_lists_all_keys_of_the_screen_and_its_commands(tmp_path: Path
                 assert f"{use.label}: {use.does}" in shown
         for use in keys.COMMANDS:
             assert (f"{use.label}: {use.does}" in shown) == (use.place == place)
+
+
+async def test_help_scrolls_by_the_keys_of_every_list_and_keeps_what_a_key_does_beside_it(tmp_path: Path) -> None:
+    async with drive(console(folder=recorded("grid", tmp_path), runs_dir=tmp_path), "4") as pilot:
+        await pilot.press("?")
+        await shows(pilot, "raw rows.")
+        assert re.search(r"│ b +Baseline: .*\n *│ {12}\S", picture(pilot))
+        await pilot.press("G")
+        assert "raw rows." not in await shows(pilot, "Replaced rounds: show figures")
+        await pilot.press("g")
+        await shows(pilot, "raw rows.")
 
 
 async def test_the_palette_lists_commands_and_no_movements() -> None:

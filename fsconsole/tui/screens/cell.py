@@ -75,8 +75,8 @@ class CellScreen(ConsoleScreen):
     CSS_PATH = "cell.tcss"
     HELP: ClassVar[str] = """One cell: one life of a filesystem, from mkfs to delete.
 Left and right go to the other cells of its row; Enter on a command shows what it printed.
-= puts another cell beside this one, and takes it away again: curves, figures, extents and layout.
-[ and ] turn the sections."""
+= shows another cell beside this one, on the same scales; = again takes it away.
+] and [ go through the sections."""
     BINDINGS: ClassVar[list[BindingType]] = keys.bindings("cell")
 
     def __init__(self, folder: RunFolder, cells: tuple[int, ...], name: str) -> None:

@@ -41,11 +41,10 @@ class DevicesScreen(ConsoleScreen):
     CSS_PATH = "devices.tcss"
     MODE: ClassVar[str] = "devices"
     HELP: ClassVar[str] = """Devices: what can be tested. Nothing is written here.
-Tick what may be wiped; the plan runs on each target in turn, after you confirm what will be lost.
-A device in use can't be ticked; its details say why and how to free it. A scratch device
-is wiped without a question while it is blank or as a run left it.
-The list is updated when devices change. Tab goes to the details, which the arrow keys scroll.
-On a machine without runs or scratch devices, a first comparison and a scratch device are offered below the list."""
+Tick what may be wiped. The plan runs on each target in turn, after you confirm what will be lost.
+A device in use can't be ticked; its details say why and how to free it.
+A scratch device is wiped without a question while it is blank or as a run left it.
+Tab goes to the details, which the arrow keys scroll."""
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012 (Textual's own is no class variable)
     BINDINGS: ClassVar[list[BindingType]] = keys.bindings("devices")
 

@@ -16,13 +16,14 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, Label, OptionList, Static
 
 from fsconsole.journal.folder import RunFolder
-from fsconsole.show.lines import Line
+from fsconsole.show.lines import Line, TextLine, text_lines
 from fsconsole.show.plan_forms import FormField
 from fsconsole.show.run import Going, question
 from fsconsole.tui import keys
 from fsconsole.tui.terminal import lines, plain
 from fsconsole.tui.widgets.chrome import Keys
-from fsconsole.tui.widgets.lists import Choices
+from fsconsole.tui.widgets.lists import Choices, List
+from fsconsole.tui.widgets.rows import Texts
 
 if TYPE_CHECKING:
     from fsconsole.tui.app import ConsoleApp
@@ -253,14 +254,27 @@ class HelpScreen(Dialog[None]):
         self._about = screen
 
     def body(self) -> Iterable[Widget]:
-        purpose = [plain(line) for line in getattr(self._about, "HELP", "").strip().splitlines()]
+        yield List(id="help")
+
+    def on_mount(self) -> None:
+        self.query_one(List).show(lambda width: Texts(self._told(width - 1)))
+        self.query_one(List).focus()
+
+    def _told(self, width: int) -> list[TextLine]:
+        purpose = getattr(self._about, "HELP", "").strip().splitlines()
         nodes = [self._about, *self._about.walk_children(), *([] if self._about.is_modal else [self.app])]
         places = dict.fromkeys(place for node in nodes for place in keys.places_of(type(node)))
-        told = [
-            plain(f"{name:<{_KEY}} {use.label}: {use.does}{'; asks' if use.asks else ''}")
-            for place in places
-            for name, use in keys.keys_of(place)
+        told = [(name, use) for place in places for name, use in keys.keys_of(place)]
+        told += [("ctrl+p", use) for use in keys.COMMANDS if use.place in places]
+        return [
+            *(row for line in purpose for row in text_lines(line, width)),
+            TextLine(""),
+            TextLine("Keys", "strong"),
+            *(
+                row
+                for name, use in told
+                for row in text_lines(
+                    f"{use.label}: {use.does}{'; asks' if use.asks else ''}", width, lead=f"{name:<{_KEY}} "
+                )
+            ),
         ]
-        told += [plain(f"{'ctrl+p':<{_KEY}} {use.label}: {use.does}") for use in keys.COMMANDS if use.place in places]
-        with VerticalScroll(id="help"):
-            yield Static(lines(*purpose, plain(""), plain("Keys", "bold"), *told))

@@ -61,15 +61,15 @@ class PlanScreen(ConsoleScreen):
     MODE: ClassVar[str] = "plan"
     CSS_PATH = "plan.tcss"
     HELP: ClassVar[str] = """
-What is compared: filesystems (left), each with options (right); the loads they get; arrays made of all
-ticked devices together, again in each cell; settings of disks and kernel.
-Each option has its values beside it: [on] is ticked, -on- is not available here; the lines below the list
-say why, in the kernel's words. Arrows go to a value, enter or space ticks it. Several ticked values are
-compared: all are multiplied out. default: the tools decide. other.. asks for a typed value.
-/ finds every option by some words, such as journal, an old name, or what the tool calls it.
-Options without a line here: section "Custom", key n, takes words for mkfs and mount.
-To compare options that go together, make a second list of the filesystem (D).
-For loads without mkfs in a directory of a mounted filesystem: `fsconsole run FILE --directory DIR`.
+What is compared: filesystems (left) with their options (right), loads, arrays, settings of disks and kernel.
+Arrows go to a value, enter or space ticks it. Several ticked values are compared, in all combinations.
+[on] is ticked; -on- is not available here, and the lines below the list say why.
+default: the tools decide. other.. asks for a value.
+/ finds an option by its name, an old name, or a word of its help.
+Custom takes mkfs and mount options as the tools have them.
+D makes a second list of the same filesystem, for options that go together.
+Start.. shows what will be wiped, and asks.
+Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
 """
     BINDINGS: ClassVar[list[BindingType]] = keys.bindings("plan")
 

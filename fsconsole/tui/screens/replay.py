@@ -46,9 +46,10 @@ class ReplayScreen(ConsoleScreen):
     MODE: ClassVar[str] = "results"
     CSS_PATH = "replay.tcss"
     HELP: ClassVar[str] = """All variants of a workload released together, as they were recorded.
-A bar is a load's data: what is on the disk, then what is written and still in memory. Below it the rate so far: the
-application's, then, in the drain, the device's. Each row shows the round with its median figure.
-It starts at a speed that ends within 12 s; the title line says how much faster or slower than it was that is."""
+Bar: the load's data, on disk and still in memory.
+Curve: the application's rate, then, in the drain, the device's.
+Each row shows the round with its median figure.
+At first the replay takes at most 12 s; "1/5 of real time" is five times slower than recorded."""
     BINDINGS: ClassVar[list[BindingType]] = keys.bindings("replay")
 
     def __init__(self, folder: RunFolder, block: str = "") -> None:
