@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,7 +28,7 @@ from fsconsole.plan.planfile import (
     written_bytes,
 )
 from fsconsole.plan.read import find_config, list_configs, parse_plan
-from fsconsole.plan.rows import list_candidates
+from fsconsole.plan.rows import Candidate, list_candidates
 from fsconsole.plan.shipped import RECIPES
 from fsconsole.units import format_bytes, format_bytes_exact, format_guess, format_rate
 
@@ -84,13 +85,23 @@ def quick_plan(words: Sequence[str], load: str = STREAMS, threads: int = 0, size
         # Fewer files take less time, smaller ones hardly do.
         document["keep"] = Keep.FILE_SIZE.value
     plan = _reread(parse_plan(tomli_w.dumps(document), path))
-    _require_different(words, plan)
-    return _of_size(plan, load, size_bytes)
-
-
-def _require_different(words: Sequence[str], plan: PlanFile) -> None:
-    """Raise PlanBadValue for the first row that makes the same filesystem as an earlier one."""
     rows = list_candidates(plan, load_catalog())
+    _require_different(words, rows)
+    return _of_size(_reread(_labelled(plan, rows)), load, size_bytes)
+
+
+def _labelled(plan: PlanFile, rows: Sequence[Candidate]) -> PlanFile:
+    """Return a plan whose only row of a filesystem is named with its options, which nothing else would tell."""
+    counts = Counter(row.variant.filesystem for row in rows)
+    variants = (
+        replace(text, label=row.name_without()) if counts[text.filesystem] == 1 and row.chosen.own else text
+        for text, row in zip(plan.variants, rows, strict=True)
+    )
+    return replace(plan, variants=tuple(variants))
+
+
+def _require_different(words: Sequence[str], rows: Sequence[Candidate]) -> None:
+    """Raise PlanBadValue for the first row that makes the same filesystem as an earlier one."""
     for number, row in enumerate(rows):
         if row.is_double:
             first = next(words[n] for n, other in enumerate(rows[:number]) if other.meaning == row.meaning)

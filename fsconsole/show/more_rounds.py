@@ -42,13 +42,16 @@ def lasts_words(state: RunState, rounds: int) -> str:
     return f"est. {format_guess(mean_cell_s(state) * cells * rounds)}"
 
 
-def next_words(state: RunState, block: Block) -> str:
+def next_words(state: RunState, block: Block, *, is_imported: bool = False) -> str:
     """Return what would decide a block: "Next: + runs the plan anew with 11 rounds (est. 9 min), ..."; else nothing."""
     plan = state.request.plan
     if block.kind is BlockKind.RAW or state.status is not RunStatus.FINISHED:
         return ""
     rounds = wanted_rounds([block], plan.repeats)
     lead = f"Next: + runs the plan anew with {rounds} rounds ({lasts_words(state, rounds)}), enough"
+    if is_imported or state.request.owned_scratch or state.request.is_on_directories:
+        there = " there" if is_imported else ""
+        lead = f"Next: o opens the plan; {rounds} rounds ({lasts_words(state, rounds)}{there}) are enough"
     if plan.repeats < LEAST_ROUNDS and plan.order is Order.ROUNDS and block.family:
         return f"{lead} for verdicts."
     is_open = any(row.compared is not None and row.compared.more for row in block.rows)
@@ -60,9 +63,12 @@ def barred_words(state: RunState, *, is_alive: bool, is_imported: bool) -> str:
     if is_alive:
         return "This run is still running: its rounds are not over."
     if is_imported:
-        return "This run was imported: its devices are another machine's. o opens its plan for devices of this one."
+        return "This run was imported: its devices are another machine's. o opens its plan: start it on a device of this one."
     if state.request.owned_scratch:
-        return "Its scratch device was made for this run alone and is gone. o opens its plan for another device."
+        return (
+            "Its scratch device was made for this run alone and is gone. Create one (screen 1, n) or tick a device, "
+            "then open the plan here (o) and start it."
+        )
     if state.request.is_on_directories:
         return "It ran in directories: `fsconsole run PLAN --directory DIR` runs its plan there again."
     if not state.request.plan.source:

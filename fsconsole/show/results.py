@@ -187,7 +187,9 @@ class BlockView:
         return pairs[int(key)] if key.isdecimal() and int(key) < len(pairs) else None
 
 
-def arranged(state: RunState, grid: Grid, choice: Choice, glyphs: Glyphs, width: int = 80) -> BlockView:
+def arranged(  # noqa: PLR0913 (each is a fact of its own)
+    state: RunState, grid: Grid, choice: Choice, glyphs: Glyphs, width: int = 80, *, is_imported: bool = False
+) -> BlockView:
     """Return a run's blocks as they were chosen, for so many columns. Raises UnknownBaseline, TooManyPairs."""
     published = choice.publication
     grid = replace(grid, publication=beside(published, [state.request.plan]) if published is not None else None)
@@ -209,9 +211,10 @@ def arranged(state: RunState, grid: Grid, choice: Choice, glyphs: Glyphs, width:
     marked = sorts.index(by) if by in sorts else None
     table = replace(table, marked=marked, mark=glyphs.down if is_falling else glyphs.up)
     said = _caption(block, by, width - 4, is_falling=is_falling)
+    following = next_words(state, block, is_imported=is_imported)
     aged = f"aged: {block.aged}; " if block.aged else ""
     said = shorten_middle(f"{aged}{said}", width - 4) if aged else said
-    return BlockView(grid, blocks, at, table, sorts, said, required_of(state, grid, blocks), next_words(state, block))
+    return BlockView(grid, blocks, at, table, sorts, said, required_of(state, grid, blocks), following)
 
 
 def _table(block: Block, grid: Grid, width: int) -> TableValue:

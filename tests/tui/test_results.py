@@ -77,7 +77,9 @@ async def test_s_sorts_by_the_column_at_the_cursor_which_scrolls_into_sight(tmp_
 
 async def test_verdicts_blocks_baseline_and_pairs_stand_in_80_columns(tmp_path: Path) -> None:
     async with drive(console(folder=imported("mail", tmp_path)), "4") as pilot:
-        shown = await shows(pilot, "vs ext4 d", "verdict", "undecided", "slower", "[==", "against ext4 data=ordered")
+        shown = await shows(
+            pilot, "vs baseline, 95 %", "verdict", "undecided", "slower", "[==", "against ext4 data=ordered"
+        )
         assert "mail  video  filesystem" in shown
         await pilot.press("]", "]")
         await shows(pilot, "check against ext4 data=ordered")

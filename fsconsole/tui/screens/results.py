@@ -448,7 +448,8 @@ Below: the row's verdict, why, its rounds as dots, other columns, and warnings w
             return False
         try:
             glyphs, width = self.session.terminal.glyphs, self.size.width
-            found = view.arranged(shown.look.state, shown.grid, self._choice, glyphs, width)
+            state, is_imported = shown.look.state, shown.folder.is_imported
+            found = view.arranged(state, shown.grid, self._choice, glyphs, width, is_imported=is_imported)
         except FsconsoleError as error:
             self.complain(error)
             return False

@@ -48,6 +48,14 @@ def test_a_row_that_the_plan_reader_refuses_is_refused(word: str) -> None:
         quick_plan([word])
 
 
+def test_a_row_is_named_with_the_options_that_it_alone_has() -> None:
+    for words, labels in (
+        (["ext4", "xfs@-m reflink=0"], {"ext4", "xfs reflink=0"}),
+        (["ext4:noatime", "ext4:noatime,nodelalloc"], {"ext4", "ext4 nodelalloc"}),
+    ):
+        assert {cell.variant.label for cell in expand(quick_plan(words)).cells} == labels
+
+
 @pytest.mark.parametrize("load", LOADS)
 def test_each_load_is_a_plan_that_reads_back_from_its_own_text(load: str) -> None:
     plan = quick_plan(["ext4", "xfs@-m reflink=0"], load)

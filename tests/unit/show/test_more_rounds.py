@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -13,7 +14,14 @@ from fsconsole.model.state import RunStatus
 from fsconsole.results.blocks import blocks_of
 from fsconsole.results.grid import build_grid
 from fsconsole.results.sentences import RunFindings
-from fsconsole.show.more_rounds import lasts_words, next_words, rounds_complaint, wanted_rounds, with_repeats
+from fsconsole.show.more_rounds import (
+    barred_words,
+    lasts_words,
+    next_words,
+    rounds_complaint,
+    wanted_rounds,
+    with_repeats,
+)
 from fsconsole.show.results import Choice, arranged, pane_lines
 from fsconsole.show.terminal import SAFE
 from tests.unit.results.test_compare import rounds
@@ -41,6 +49,14 @@ def test_a_run_with_too_few_rounds_for_verdicts_is_told_how_many_would_do_and_a_
     block = blocks_of(two, build_grid(two))[0]
     assert "anew with 5 rounds (est. " in next_words(two, block)
     assert not next_words(replace(two, status=RunStatus.RUNNING), block)
+
+
+def test_where_a_plan_can_not_run_again_on_its_devices_the_way_is_by_its_plan() -> None:
+    blocks = blocks_of(STATE, build_grid(STATE))
+    own = replace(STATE, request=replace(STATE.request, owned_scratch="/x.img"))
+    for said in (next_words(own, blocks[0]), next_words(STATE, blocks[0], is_imported=True)):
+        assert re.match(r"Next: o opens the plan; \d+ rounds \(est\. .*\) are enough to decide what is open\.", said)
+    assert "Create one (screen 1, n)" in barred_words(own, is_alive=False, is_imported=False)
 
 
 @pytest.mark.parametrize(
