@@ -247,7 +247,7 @@ class Metric(str, Enum):
         "highest Dirty + Writeback, from /proc/meminfo samples")
     OBSERVER = ("observer", "observer", Unit.PERCENT,
         "part of CPU: fsconsole itself: engine (sampler, journal), consoles and viewers")
-    DEVICE_READ = "device_read", "device read", Unit.BYTES, "bytes that the device read in the load and its drain (in the cell view: in each step)"
+    DEVICE_READ = "device_read", "device read", Unit.BYTES, "bytes that the device read in the load and its drain"
     DEVICE_WRITTEN = ("device_written", "device written", Unit.BYTES,
         "bytes that the device wrote in the load and its drain: data, metadata and journal")
     DEVICE_DISCARDED = "device_discarded", "device discarded", Unit.BYTES, "bytes that the device discarded in the same time"

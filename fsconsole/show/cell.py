@@ -15,6 +15,7 @@ from fsconsole.journal.past import Point
 from fsconsole.model.events import CommandFinished, LatencySeen
 from fsconsole.model.figures import Measurement
 from fsconsole.model.load import LatencyBucket, bucket_bounds_ns
+from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Cell, StepKind, Variant, cell_array_words
 from fsconsole.model.rounds import replaced_cells
 from fsconsole.model.state import CellState, RunState, StepState
@@ -28,7 +29,7 @@ from fsconsole.show.progress import begun_ns, command_words
 from fsconsole.text import cells_of, pad_left, pad_right, printable, printable_lines, shorten_middle
 from fsconsole.units import fixed, format_bytes, format_guess, format_rate, format_seconds, significant
 
-_COLUMN_CELLS, _FIGURE_CELLS = 14, 12
+_COLUMN_CELLS, _FIGURE_CELLS = 16, 12
 
 
 def title_lines(state: RunState, cell: Cell, row: str, place: tuple[int, int], width: int) -> tuple[str, str]:
@@ -67,7 +68,8 @@ def _measured(measurement: Measurement, width: int) -> list[TextLine]:
     scale = scale_for(metric, (measurement.value,))
     figure = f"{scale.text(measurement.value)} {scale.unit}".strip()
     lead = f"  {metric.column:<{_COLUMN_CELLS}} {figure:>{_FIGURE_CELLS}}  "
-    return text_lines(metric.help, width, lead=lead)
+    # A column sums up the load and its drain; here each step has its own.
+    return text_lines(metric.help.replace("in the load and its drain", "in this step"), width, lead=lead)
 
 
 def pair_lines(own: CellState, other: CellState, names: tuple[str, str], width: int) -> tuple[TextLine, ...]:
@@ -413,6 +415,15 @@ _STEPS_NS = tuple(digit * 10**power for power in range(2, 12) for digit in (1, 3
 """Bounds of the rows: a half of a power of ten each."""
 
 
+_OF_DEVICE = frozenset(
+    {
+        *(Metric.DEVICE_READ, Metric.DEVICE_WRITTEN, Metric.DEVICE_DISCARDED),
+        *(Metric.DEVICE_READS, Metric.DEVICE_WRITES, Metric.DEVICE_FLUSHES),
+    }
+)
+"""What the counting itself had the device do says nothing of the extents; the section of figures has it."""
+
+
 def extent_lines(cell: CellState, width: int) -> tuple[TextLine, ...]:
     """Return the figures of each survey of extents; the journal keeps these, not each file's own."""
     found: list[TextLine] = []
@@ -420,7 +431,8 @@ def extent_lines(cell: CellState, width: int) -> tuple[TextLine, ...]:
         if step.kind is StepKind.EXTENTS and step.measurements:
             found.append(TextLine(printable(step.title)))
             for one in step.measurements:
-                found += _measured(one, width)
+                if one.metric not in _OF_DEVICE:
+                    found += _measured(one, width)
     return tuple(found) or (TextLine("No extents were counted in this cell."),)
 
 

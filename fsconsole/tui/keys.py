@@ -89,7 +89,7 @@ KEYS = (
     )),
     Key(("escape",), "back: close, cancel, stop what this screen is doing", (
         Use("devices", "end_job", "Stop", "stop the current job"),
-        Use("plan", "focus('#sections')", "Sections", "back to the list of sections"),
+        Use("plan", "focus('#sections')", "Sections", "back to the list of sections", rank=6),
         Use("run", "follow", "Follow", "mark the running cell again"),
         Use("runs", "show_all", "All", "show all runs again"),
         Use("cell", "dismiss", "Back", "to the grid", rank=9, shown="esc"),
@@ -213,7 +213,7 @@ KEYS = (
     Key(("x", "delete"), "remove the selected thing; asks where something on disk goes", (
         Use("devices", "remove", "Remove..", "remove a scratch device", rank=5, asks=True),
         Use("plan", "drop", "Remove",
-            "remove the workload, the custom variant, or the list of options or arrays", rank=8),
+            "remove the workload, the custom variant, or the list of options or arrays", rank=9),
         Use("runs", "delete", "Delete..", "remove a run with all its figures", rank=6, asks=True),
     )),
     Key(("n",), "new", (
@@ -228,7 +228,7 @@ KEYS = (
     )),
     Key(("T",), "try the options on this machine", (
         Use("plan", "probe", "Try",
-            "find out on a small image what this machine takes of the ticked filesystems' options", rank=9),
+            "find out on a small image what this machine takes of the ticked filesystems' options", rank=10),
     )),
     Key(("o",), "open a plan", (
         Use("plan", "open_plan", "Open", "a recipe, another shipped plan, or a plan file", rank=5),
@@ -237,10 +237,10 @@ KEYS = (
         Use("runs", "open_run_plan", "Plan", "open the plan of the run at the cursor, to change it and run it again"),
     )),
     Key(("w",), "save the plan", (
-        Use("plan", "save_plan", "Save", "save the plan as a file", rank=6),
+        Use("plan", "save_plan", "Save", "save the plan as a file", rank=7),
     )),
     Key(("l",), "commands", (
-        Use("plan", "commands", "Commands", "the exact commands of any cell", rank=7),
+        Use("plan", "commands", "Commands", "the exact commands of any cell", rank=8),
         Use("run", "log", "Log", "commands of the marked cell, with their output", rank=5),
         Use("cell", "section('commands')", "Commands", "what was run"),
     )),

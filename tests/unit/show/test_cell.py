@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.journal.past import Point
+from fsconsole.journal.past import Point, read_state
 from fsconsole.model.events import LayoutSeen
 from fsconsole.model.layout import SizeAtOffset
 from fsconsole.model.metrics import Metric
@@ -19,6 +20,7 @@ from fsconsole.show.cell import environment_lines, option_lines, steps_in_words
 from fsconsole.show.terminal import ASCII
 from fsconsole.text import MIB
 from fsconsole.tui.widgets.drawing import histogram_lines
+from tests.tui.recorded import imported
 from tests.unit.results import build
 from tests.unit.results.test_arrays import MEMBERS, RAID5, on_array
 
@@ -66,6 +68,14 @@ def test_the_curves_of_a_cell_begin_in_one_column_and_those_of_two_cells_have_on
     mine, theirs = view.on_one_scale(own, other)
     assert [one.y_max for one in mine] == [one.y_max for one in theirs]
     assert mine[0].y_max == 9e9
+
+
+def test_a_step_s_figures_are_of_that_step_and_extents_are_without_what_counting_them_read(tmp_path: Path) -> None:
+    cell = read_state(imported("mail", tmp_path)).cells[0]
+    figures, extents = ([line.text for line in told(cell, 200)] for told in (view.figure_lines, view.extent_lines))
+    assert any("bytes that the device read in this step" in line for line in figures)
+    assert any("extents/file" in line for line in extents)
+    assert not any("device" in line for line in extents)
 
 
 def test_extent_sizes_of_two_cells_are_drawn_on_one_scale() -> None:
