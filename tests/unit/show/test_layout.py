@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from fsconsole.results.table import Column, TableLayout, TableRow, TableValue, lay_out
 from fsconsole.show.lines import Line, matching, matching_words
-from fsconsole.text import cells_of, pad_left, pad_right, printable, shorten_end, shorten_middle, wrap
+from fsconsole.text import cells_of, pad_left, pad_right, printable, shorten_middle, wrap
 
 # Texts in terminal cells.
 
@@ -20,7 +20,6 @@ def test_a_shortened_or_wrapped_text_fits_and_loses_nothing_but_spaces_where_it_
     text: str, width: int, most: int
 ) -> None:
     assert cells_of(shorten_middle(text, width - 2)) <= width - 2
-    assert cells_of(shorten_end(text, width - 2)) <= width - 2
     few, whole = wrap(text, width, max_lines=most), wrap(text, width, max_lines=1000)
     assert 1 <= len(few) <= most
     assert max(map(cells_of, (*few, *whole))) <= width
@@ -31,7 +30,6 @@ def test_lines_break_after_spaces_and_commas_and_what_goes_is_the_middle() -> No
     assert wrap("ext4 data=writeback,nodelalloc", 22) == ["ext4 data=writeback,", "nodelalloc"]
     assert wrap("ext4 data=ordered", 16) == ["ext4", "data=ordered"]
     assert shorten_middle("ext4 data=writeback,nodelalloc", 17) == "ext4 da...delalloc"[:7] + "...elalloc"
-    assert shorten_end("the rounds drifted by 12 % over the run", 24) == "the rounds drifted by..."
     assert cells_of("日本") == 4
     assert cells_of("e\u0301") == 1
     assert pad_right("日", 4) == "日  "
