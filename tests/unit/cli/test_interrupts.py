@@ -130,6 +130,9 @@ def ended_by(*lines: str) -> tuple[int, str, str]:
 @pytest.mark.parametrize("hold", ["interrupts.hold()", "pass"])
 def test_the_process_ends_by_the_signal_itself_when_all_is_undone(number, hold):
     assert ended_by(
+        # Under nohup these tests themselves ignore SIGHUP, and so would the program.
+        "import signal",
+        f"signal.signal({int(number)}, signal.SIG_DFL)",
         "with Interrupts() as interrupts:",
         "    try:",
         f"        {hold}",
