@@ -21,7 +21,7 @@ from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-from fsconsole.cli.app import RUNS_VARIABLE
+from fsconsole.model import RUNS_VARIABLE
 from fsconsole.system.block import renew
 from tests.lab.groups import boot_of, turn_of
 

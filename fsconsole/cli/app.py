@@ -20,7 +20,7 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from fsconsole import __version__
-from fsconsole.model import DEFAULT_RUNS_DIR
+from fsconsole.model import DEFAULT_RUNS_DIR, RUNS_VARIABLE
 
 # Words of the command line as they were typed.
 #
@@ -82,8 +82,6 @@ def take_as_typed(parameters: Iterable[Any]) -> None:
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line.")]
-RUNS_VARIABLE = "FSCONSOLE_RUNS"
-"""Variable that names the directory of runs where --runs does not."""
 
 
 def _keep_runs_dir(given: str) -> str:

@@ -16,10 +16,9 @@ from typing import TextIO
 import typer
 from typer import TyperException
 
-from fsconsole.cli.app import RUNS_VARIABLE
 from fsconsole.errors import Misused
 from fsconsole.errors.runs import NotRoot, StillNeeded
-from fsconsole.model import DEFAULT_RUNS_DIR
+from fsconsole.model import DEFAULT_RUNS_DIR, RUNS_VARIABLE
 from fsconsole.text import printable
 
 _UNBROKEN = "\0"
