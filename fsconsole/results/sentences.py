@@ -94,7 +94,8 @@ def findings_from(family: int, pairs: tuple[Comparison, ...]) -> RunFindings:
         f"What {rounds} rounds show{factor}; 95 % intervals for all {family} comparisons with {baselines} together:"
     )
     if not sentences:
-        heading = f"{rounds} rounds decide none of {family} comparisons: set more repeats."
+        least = f"{_LEAST_TIMES * _OTHER_DAYS:g} times"
+        heading = f"After {rounds} rounds no difference of {least} or more is sure; see the verdicts."
     return RunFindings(heading, tuple(sentences), family, pairs)
 
 

@@ -178,7 +178,7 @@ def test_what_no_interval_bears_is_not_said() -> None:
         state = replace(state, cells=tuple(cells))
     assert found(state).sentences == ()
     text = render_text(state, build_grid(state), standing="finished")
-    assert text.endswith("\n\n5 rounds decide none of 4 comparisons: set more repeats.\n")
+    assert text.endswith("\n\nAfter 5 rounds no difference of 1.5 times or more is sure; see the verdicts.\n")
 
 
 def test_json_markdown_and_the_console_have_the_sentences_and_no_label_of_one_acts_on_a_terminal() -> None:
