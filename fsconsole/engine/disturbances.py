@@ -74,8 +74,7 @@ def _about_others(work: CellWork, load: str, percent: float, biggest: CpuUser | 
 
 
 def device_figures(work: CellWork, window: LoadWindow) -> tuple[Measurement, ...]:
-    """Return the target's I/O from a load's start to the end of its drain, and warn of foreign I/O on its disks."""
-    window.traffic.close()
+    """Return the target's I/O in a load's window, which is closed, and warn of foreign I/O on its disks."""
     workload, result = window.handle.workload, window.result
     moved, foreign = window.traffic.of_target(), list(window.traffic.foreign())
     if moved is not None and _needs_no_reads(workload):

@@ -57,6 +57,19 @@ def opened(
         os.close(fd)
 
 
+_WALK = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW
+
+
+@contextmanager
+def opened_without_links(path: str) -> Iterator[int]:
+    """Give a descriptor (O_PATH) of a directory, by an absolute path on which no symbolic link is followed. Raises OSError."""
+    with ExitStack() as walked:
+        fd = walked.enter_context(opened("/", _WALK))
+        for name in filter(None, path.split("/")):
+            fd = walked.enter_context(opened(name, _WALK, dir_fd=fd))
+        yield fd
+
+
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 

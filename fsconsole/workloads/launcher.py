@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 import sys
 import time
 from contextlib import suppress
@@ -25,6 +26,14 @@ from fsconsole.workloads.tree import DIRECTORY_FLAGS, namer
 
 EACH_FILE = "{file}"
 """Stands in a command line for the path of the current file, relative to the load's directory."""
+
+
+class Seen(Wire, frozen=True):
+    """A source when its manifest was taken, by st_dev and st_ino; a symbolic link has none, since the cage makes it again."""
+
+    path: str
+    device: int = 0
+    inode: int = 0
 
 
 class ProgramJob(Wire, frozen=True):
@@ -45,6 +54,8 @@ class ProgramJob(Wire, frozen=True):
     files: int = 0
     directories: Directories = Directories()
     """Layout of these files."""
+    sources: tuple[Seen, ...] = ()
+    """What must lie at the sources' paths."""
 
 
 class ProgramReport(LoadReport, frozen=True):
@@ -77,6 +88,7 @@ def _run_job(job: ProgramJob) -> None:
         raise OSError(f"{job.directory} is not the directory that was made for it")
     os.fchdir(directory_fd)
     os.close(directory_fd)
+    _require_sources(job.sources)
     _tell(ProgramReport(Stage.READY))
     if sys.stdin.readline().strip() != GO:
         return
@@ -85,6 +97,15 @@ def _run_job(job: ProgramJob) -> None:
     ended_ns = time.monotonic_ns()
     _end_the_rest()
     _tell(ProgramReport(Stage.DONE, "", started_ns, ended_ns, exit_code, user_s, system_s, max_rss_bytes))
+
+
+def _require_sources(sources: tuple[Seen, ...]) -> None:
+    """Raise OSError where the cage was made of something that took a source's place: its mounts stay what they are now."""
+    for source in sources:
+        found = os.lstat(source.path)
+        is_link = stat.S_ISLNK(found.st_mode)
+        if not (is_link if source.inode == 0 else (found.st_dev, found.st_ino) == (source.device, source.inode)):
+            raise OSError(f"{source.path} is not the source that was read: something else took its place")
 
 
 _Usage = tuple[float, float, int, int]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Protocol
 
+from fsconsole.system.files import opened_without_links
+from fsconsole.workloads.launcher import Seen
 from fsconsole.workloads.tree import DIRECTORY_FLAGS
 
 _READ_BYTES = 2**20
@@ -63,6 +66,8 @@ class Survey:
     """SHA-256 over path, type, mode, size, inode, mtime and ctime of everything: the same as long as nobody changes it."""
     roots: tuple[str, ...]
     """Paths that together hold all of it, each whole: the sources, or with at_most what cp is given."""
+    seen: tuple[Seen, ...] = ()
+    """The sources themselves, as far as the walk came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,8 @@ class Manifest:
     stamp: str
     """That of the survey before the files were read."""
     roots: tuple[str, ...] = ()
-    """As of the survey."""
+    """As of the survey, like seen."""
+    seen: tuple[Seen, ...] = ()
     is_steady: bool = True
     """False if something changed while the files were read."""
     by_directory: Mapping[str, bytes] = field(default_factory=dict)
@@ -87,7 +93,6 @@ class _Entry:
     name: str
     status: os.stat_result
     folder_fd: int
-    """-1: name is a path."""
 
     @property
     def path(self) -> str:
@@ -102,11 +107,11 @@ def _never() -> bool:
 
 
 def survey(sources: Sequence[str], *, at_most: int = 0, hidden: Sequence[str] = (), stop: Stop = _never) -> Survey:
-    """Walk the sources: sorted, without following links, entering another filesystem, or a hidden directory.
+    """Walk the sources: sorted, without following links (also on the way to them), into other filesystems or hidden directories.
 
     at_most (bytes) ends the walk before the first file that exceeds it; 0: no limit. Raises SourceUnusable, Stopped.
     """
-    counter, digest = _Counter(), sha256()
+    counter, digest, seen = _Counter(), sha256(), list[Seen]()
     cut: _Entry | None = None
     for entry in _walk(sources, hidden, stop):
         if (
@@ -119,12 +124,14 @@ def survey(sources: Sequence[str], *, at_most: int = 0, hidden: Sequence[str] = 
         _require_copyable(entry)
         counter.add(entry.status)
         at = entry.status
+        if entry.path in sources:
+            seen.append(Seen(entry.path) if stat.S_ISLNK(at.st_mode) else Seen(entry.path, at.st_dev, at.st_ino))
         facts = (at.st_mode, at.st_size, at.st_dev, at.st_ino, at.st_mtime_ns, at.st_ctime_ns)
         digest.update(b"%o %d %d %d %d %d " % facts + os.fsencode(entry.path) + b"\0")
     roots = tuple(sources) if cut is None else _roots_before(cut, sources, hidden)
     if at_most and not counter.counts.names:
         raise SourceUnusable(f"at_most is less than the first file, {shown(cut.path) if cut else sources[0]}")
-    return Survey(counter.counts, digest.hexdigest(), roots)
+    return Survey(counter.counts, digest.hexdigest(), roots, tuple(seen))
 
 
 def read_manifest(
@@ -137,18 +144,23 @@ def read_manifest(
     before = survey(sources, at_most=at_most, hidden=hidden, stop=stop)
     whole, parts = sha256(), dict[str, bytes]()
     for entry in _walk(before.roots, hidden, stop):
-        line = b"%o %d " % (entry.status.st_mode, _size(entry.status)) + os.fsencode(entry.path) + b"\0" + _said(entry)
+        line = (
+            b"%o %d " % (entry.status.st_mode, _size(entry.status))
+            + os.fsencode(entry.path)
+            + b"\0"
+            + _said(entry, stop)
+        )
         whole.update(line)
         parts[entry.folder] = sha256(parts.get(entry.folder, b"") + line).digest()[:8]
     is_steady = survey(sources, at_most=at_most, hidden=hidden, stop=stop).stamp == before.stamp
-    return Manifest(whole.hexdigest(), before.counts, before.stamp, before.roots, is_steady, parts)
+    return Manifest(whole.hexdigest(), before.counts, before.stamp, before.roots, before.seen, is_steady, parts)
 
 
 def warm(sources: Sequence[str], *, hidden: Sequence[str] = (), stop: Stop = _never) -> None:
     """Read every file below paths into the page cache. Raises SourceUnusable, Stopped."""
     for entry in _walk(sources, hidden, stop):
         if stat.S_ISREG(entry.status.st_mode):
-            _read(entry, None)
+            _read(entry, None, stop)
 
 
 def changed_directories(before: Manifest, after: Manifest) -> tuple[str, ...]:
@@ -200,18 +212,40 @@ class _Counter:
 
 def _walk(sources: Sequence[str], hidden: Sequence[str], stop: Stop) -> Iterator[_Entry]:
     """Yield every entry: in each directory first what is no directory, then each directory with all below it, sorted."""
-    try:
+    with _in_words(sources):
         for source in sources:
-            top = _Entry(os.path.dirname(source), os.path.basename(source), os.lstat(source), -1)
-            yield top
-            if _is_entered(top, top.status.st_dev, hidden):
-                with _opened(source, DIRECTORY_FLAGS) as fd:
-                    yield from _below(source, fd, top.status.st_dev, hidden, stop)
+            with _at(source) as top:
+                yield top
+                if _is_entered(top, top.status.st_dev, hidden):
+                    with _opened(top.name, DIRECTORY_FLAGS, top.folder_fd) as fd:
+                        yield from _below(source, fd, top.status.st_dev, hidden, stop)
+
+
+@contextmanager
+def _in_words(sources: Sequence[str]) -> Iterator[None]:
+    """Make errors of a walk SourceUnusable."""
+    try:
+        yield
     except OSError as error:
         where = error.filename if isinstance(error.filename, str) else ", ".join(sources)
         raise SourceUnusable(f"{shown(where)}: {error.strerror or error}") from error
     except RecursionError as error:
         raise SourceUnusable(f"{shown(', '.join(sources))}: directories are nested too deeply") from error
+
+
+@contextmanager
+def _at(source: str) -> Iterator[_Entry]:
+    """Give a source as an entry of its directory. Raises OSError."""
+    folder, name = os.path.split(source)
+    with ExitStack() as held:
+        try:
+            fd = held.enter_context(opened_without_links(folder))
+            entry = _Entry(folder, name, os.stat(name, dir_fd=fd, follow_symlinks=False), fd)
+        except NotADirectoryError as error:
+            raise OSError(error.errno, "the way to it has a symbolic link in it, or a file", source) from error
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, source) from error
+        yield entry
 
 
 def _below(folder: str, fd: int, device: int, hidden: Sequence[str], stop: Stop) -> Iterator[_Entry]:
@@ -250,19 +284,19 @@ def _roots_before(cut: _Entry, sources: Sequence[str], hidden: Sequence[str]) ->
     number = next(n for n, source in enumerate(sources) if f"{cut.path}/".startswith(f"{source.rstrip('/')}/"))
     roots, source = list(sources[:number]), sources[number]
     steps = os.path.relpath(cut.path, source).split("/") if cut.path != source else []
-    folder, device = source, os.lstat(source).st_dev
-    for step in steps:
-        with _opened(folder, DIRECTORY_FLAGS) as fd:
-            entries = _listed(folder, fd)
-        is_last = os.path.join(folder, step) == cut.path
-        for entry in entries:
-            is_before = os.fsencode(entry.name) < os.fsencode(step)
-            if not stat.S_ISDIR(entry.status.st_mode):
-                roots += [entry.path] if is_before or not is_last else []
-            elif is_before and not is_last and _is_entered(entry, device, hidden):
-                # As an argument of its own cp -x would go below a mount point.
-                roots.append(entry.path)
-        folder = os.path.join(folder, step)
+    with _in_words(sources), _at(source) as top, ExitStack() as held:
+        folder, name, fd = source, top.name, top.folder_fd
+        for step in steps:
+            fd = held.enter_context(_opened(name, DIRECTORY_FLAGS, fd))
+            is_last = os.path.join(folder, step) == cut.path
+            for entry in _listed(folder, fd):
+                is_before = os.fsencode(entry.name) < os.fsencode(step)
+                if not stat.S_ISDIR(entry.status.st_mode):
+                    roots += [entry.path] if is_before or not is_last else []
+                elif is_before and not is_last and _is_entered(entry, top.status.st_dev, hidden):
+                    # As an argument of its own cp -x would go below a mount point.
+                    roots.append(entry.path)
+            folder, name = os.path.join(folder, step), step
     for root in roots:
         if not _is_text(root):
             raise SourceUnusable(f"at_most ends beside {shown(root)}, whose name is not UTF-8")
@@ -277,7 +311,7 @@ def _is_text(path: str) -> bool:
 
 
 @contextmanager
-def _opened(name: str, flags: int, folder_fd: int | None = None) -> Iterator[int]:
+def _opened(name: str, flags: int, folder_fd: int) -> Iterator[int]:
     """Give a descriptor that leaves no time of access behind, which would be written back. Raises OSError."""
     try:
         fd = os.open(name, flags | os.O_NOATIME, dir_fd=folder_fd)
@@ -300,34 +334,38 @@ def _size(status: os.stat_result) -> int:
     return status.st_size if stat.S_ISREG(status.st_mode) else 0
 
 
-def _said(entry: _Entry) -> bytes:
+def _said(entry: _Entry, stop: Stop) -> bytes:
     """Return a file's digest, or a link's target."""
     kind = stat.S_IFMT(entry.status.st_mode)
     if kind == stat.S_IFLNK:
-        name, folder_fd = _place(entry)
-        return os.fsencode(os.readlink(name, dir_fd=folder_fd))
+        return os.fsencode(os.readlink(entry.name, dir_fd=entry.folder_fd))
     if kind != stat.S_IFREG:
         return b""
     digest = sha256()
-    _read(entry, digest)
+    _read(entry, digest, stop)
     return digest.digest()
 
 
-def _place(entry: _Entry) -> tuple[str, int | None]:
-    """Return what openat() takes: a name and its directory, or a path alone."""
-    return (entry.name, entry.folder_fd) if entry.folder_fd >= 0 else (entry.path, None)
-
-
-def _read(entry: _Entry, digest: _Hash | None) -> None:
-    name, folder_fd = _place(entry)
+def _read(entry: _Entry, digest: _Hash | None, stop: Stop) -> None:
+    """Read a file up to the size that it had when it was listed: one that grows meanwhile would have no end."""
     try:
-        with _opened(name, _FILE_FLAGS, folder_fd) as fd:
-            # What was replaced by a FIFO meanwhile is empty.
-            while got := os.readv(fd, [_BUFFER]):
+        with _opened(entry.name, _FILE_FLAGS, entry.folder_fd) as fd:
+            _require_file(fd)
+            left = entry.status.st_size
+            while left > 0 and (got := os.readv(fd, [_BUFFER])):
+                left -= got
                 if digest is not None:
                     digest.update(_BUFFER[:got])
+                if stop():
+                    raise Stopped
     except OSError as error:
         raise OSError(error.errno, error.strerror, entry.path) from error
+
+
+def _require_file(fd: int) -> None:
+    """Raise OSError for what has become a FIFO: what is read of one is lost to its reader."""
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        raise OSError(errno.ESTALE, "it was replaced while the sources were read")
 
 
 _BUFFER = memoryview(bytearray(_READ_BYTES))

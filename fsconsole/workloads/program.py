@@ -23,7 +23,7 @@ from fsconsole.workloads import bonnie, command, copy, dd, fio
 from fsconsole.workloads.builtin import interpreter_places
 from fsconsole.workloads.cage import caged
 from fsconsole.workloads.job import Stage
-from fsconsole.workloads.launcher import ProgramJob, ProgramReport
+from fsconsole.workloads.launcher import ProgramJob, ProgramReport, Seen
 from fsconsole.workloads.protocol import LoadResult, ProgramFigures
 from fsconsole.workloads.reports import Reports, ending_in_words
 from fsconsole.workloads.tree import SourceFiles
@@ -75,11 +75,13 @@ def prepare_program(  # noqa: PLR0913 (each is a fact of its own)
     hidden: Sequence[str],
     source: SourceFiles | None = None,
     roots: Sequence[str] = (),
+    seen: Sequence[Seen] = (),
 ) -> ProgramLoad:
     """Start the launcher, confined to tree, and send it its job.
 
     directory is the name of the load's own directory below tree, which is there already; device is its st_dev, inode
-    its st_ino (0: any). roots are the paths that a subset of its sources is made of. Raises ToolMissing.
+    its st_ino (0: any). roots are the paths that a subset of its sources is made of; seen are its sources as they were
+    read. Raises ToolMissing.
     """
     program = program_of(workload)
     if program is None:
@@ -109,7 +111,7 @@ def prepare_program(  # noqa: PLR0913 (each is a fact of its own)
     files = workload.files if program.is_of_each_file else 0
     # wait_ready() reports a launcher that has exited.
     with suppress(BrokenPipeError):
-        job = ProgramJob(path, device, argvs, out, err, inode, files, workload.directories)
+        job = ProgramJob(path, device, argvs, out, err, inode, files, workload.directories, tuple(seen))
         running.send(encode(job))
     return ProgramLoad(running, workload, program, directory, _shown(argvs[0]), outputs)
 

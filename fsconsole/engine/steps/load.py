@@ -72,6 +72,24 @@ def failure_in_words(workload: Workload, result: protocol.LoadResult) -> str:
     return result.failures
 
 
+def fullness_in_words(work: CellWork) -> str:
+    """Return that the cell's filesystem is full, in a clause; empty where it isn't."""
+    root = open_mount(work)
+    try:
+        room = os.fstatvfs(root)
+    finally:
+        os.close(root)
+    where = f"the filesystem on {work.cell.target}"
+    if room.f_files and not room.f_favail:
+        return f"{where} is full: none of its {room.f_files} inodes is free"
+    free_bytes, size_bytes = (blocks * room.f_frsize for blocks in (room.f_bavail, room.f_blocks))
+    if free_bytes >= size_bytes * _FULL_SHARE:
+        return ""
+    return f"{where} is full: {format_bytes(free_bytes)} of {format_bytes(size_bytes)} are free"
+
+
+_FULL_SHARE = 0.02
+"""Of a filesystem's blocks: a program that needs more at once, such as one large file, fails before the last is used."""
 QUIET_BYTES = 8 * 1024 * 1024
 """Dirty + Writeback below this counts as zero: an idle machine has as much."""
 _QUIET_LIMIT_S = 60.0
@@ -163,12 +181,15 @@ def load(work: CellWork, step: Step) -> StepResult:
     if work.short_of_space:
         raise StepFailed(work.short_of_space)
     if result.is_failure:
-        raise StepFailed("; ".join(filter(None, (failure_in_words(workload, result), settings.memory_in_words(work)))))
+        why = (failure_in_words(workload, result), sources.change_in_words(work, workload), fullness_in_words(work))
+        raise StepFailed("; ".join(filter(None, (*why, settings.memory_in_words(work)))))
     warnings_load.about_load(work, workload, result)
     warnings_load.about_cache(work, workload, window)
     warnings_directory.about_cold(work, workload, window)
     if not workload.changes:
         warnings_load.about_duration(work, workload.name, result.elapsed_s, workload.sizing)
+    if not workload.changes:
+        window.traffic.close()
     outcome = Outcome.STOPPED if result.stopped else Outcome.DONE
     # A load without writes has no drain after it: its figures are complete.
     rest = () if workload.changes or result.stopped else _finish(work, window, window.end)
@@ -204,6 +225,7 @@ def _prepared(work: CellWork, workload: Workload, device: int, source: SourceFil
         hidden=hidden,
         source=source,
         roots=sources.roots_of(work, workload),
+        seen=sources.seen_of(work, workload),
     )
 
 
@@ -228,6 +250,7 @@ def drain(work: CellWork, _step: Step) -> StepResult:
         except OSError as error:
             raise StepFailed(f"not all that was written reached the device: {error.strerror}") from error
         end = clock_and_cpu()
+        window.traffic.close()
         warnings_load.about_fullness(work, root)
     drain_s, workload = end.monotonic_ns / 1e9 - begin_s, window.handle.workload
     warnings_load.about_duration(work, workload.name, window.result.elapsed_s + drain_s, workload.sizing)

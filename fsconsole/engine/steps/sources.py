@@ -20,6 +20,7 @@ from fsconsole.system.files import available_bytes
 from fsconsole.text import printable
 from fsconsole.units import format_bytes
 from fsconsole.workloads import manifest, protocol
+from fsconsole.workloads.launcher import Seen
 from fsconsole.workloads.manifest import Counts, Manifest, SourceUnusable, Stopped
 from fsconsole.workloads.tree import DIRECTORY_FLAGS
 
@@ -54,7 +55,9 @@ def warm(work: CellWork, step: Step) -> StepResult:
         found = manifest.survey(load.sources, at_most=load.at_most_bytes, hidden=hidden, stop=is_stopped)
         if load.kind is WorkloadKind.COMMAND and found.counts.pipes:
             raise StepFailed("the sources have a named pipe in them, which a command could write to")
-        if known is None or found.stamp != known.stamp:
+        if load.kind is WorkloadKind.COPY:
+            _require_room(work, load, found.counts)
+        if known is None or not known.is_steady or found.stamp != known.stamp:
             known = manifest.read_manifest(load.sources, at_most=load.at_most_bytes, hidden=hidden, stop=is_stopped)
         else:
             manifest.warm(found.roots, hidden=hidden, stop=is_stopped)
@@ -76,6 +79,21 @@ def warm(work: CellWork, step: Step) -> StepResult:
     return StepResult(figures, verdict=manifest_words(known.digest))
 
 
+def _require_room(work: CellWork, load: Workload, counts: Counts) -> None:
+    """Raise StepFailed where sources have grown since the plan was made so that no copy of them fits; none is read then."""
+    root = open_mount(work)
+    try:
+        room = os.fstatvfs(root)
+    finally:
+        os.close(root)
+    wanted, free_bytes = copied_bytes(load, counts), room.f_bavail * room.f_frsize
+    if wanted > free_bytes:
+        has = f"the filesystem on {work.cell.target} has {format_bytes(free_bytes)} free"
+        raise StepFailed(
+            f"sources of '{load.name}' have grown to {format_bytes(wanted)} since the plan was made, and {has}"
+        )
+
+
 def manifest_words(digest: str) -> str:
     """Return a manifest's hash as a step's verdict has it."""
     return f"manifest {digest[:_DIGITS]}"
@@ -89,7 +107,7 @@ def _load_of(work: CellWork, step: Step) -> Workload:
 
 def _compare(work: CellWork, step: Step, load: Workload, now: Manifest) -> None:
     """Warn where the sources have changed since an earlier cell of the run; in a resumed run, of another attempt."""
-    before = work.run.manifests.get((load.sources, load.at_most_bytes))
+    before = _known(work, load)
     was = manifest_words(before.digest) if before is not None else work.run.manifests_before.get(step.workload or 0, "")
     if was in ("", manifest_words(now.digest)):
         return
@@ -119,23 +137,53 @@ def copied_bytes(load: Workload, counts: Counts) -> int:
     return counts.linked_bytes if load.keeps_links else counts.size_bytes
 
 
+def _known(work: CellWork, load: Workload) -> Manifest | None:
+    return work.run.manifests.get((load.sources, load.at_most_bytes))
+
+
 def roots_of(work: CellWork, load: Workload) -> tuple[str, ...]:
     """Return the paths that a subset of a load's sources is made of, as they were read; none for the whole of them."""
-    known = work.run.manifests.get((load.sources, load.at_most_bytes))
+    known = _known(work, load)
     return known.roots if load.at_most_bytes and known is not None else ()
+
+
+def seen_of(work: CellWork, load: Workload) -> tuple[Seen, ...]:
+    """Return a load's sources as they were read."""
+    known = _known(work, load)
+    return known.seen if known is not None else ()
+
+
+def change_in_words(work: CellWork, load: Workload) -> str:
+    """Return that a load's sources are no longer as they were read, in a clause; empty where they are, or it has none."""
+    known = _known(work, load)
+    if not load.sources or known is None:
+        return ""
+    try:
+        now = manifest.survey(load.sources, at_most=load.at_most_bytes, hidden=hidden_from_loads(work))
+    except SourceUnusable as error:
+        return f"sources of '{load.name}' changed after they were read: {error}"
+    is_same = known.is_steady and now.stamp == known.stamp
+    return "" if is_same else f"sources of '{load.name}' changed after they were read"
 
 
 def expect_copied(work: CellWork, window: LoadWindow) -> tuple[Measurement, ...]:
     """Make the files and bytes that a copy was to copy those of the window's result, and return its rates.
 
-    Raises StepFailed, Interrupted.
+    Where its sources changed meanwhile they are those that were copied. Raises StepFailed, Interrupted.
     """
     load = window.handle.workload
     if load.kind is not WorkloadKind.COPY:
         return ()
-    known = work.run.manifests.get((load.sources, load.at_most_bytes))
-    source = work.made.get(load.source) if load.source is not None else None
-    wanted = known.counts if known is not None else _count(work, source.directory if source is not None else "")
+    known, source = _known(work, load), work.made.get(load.source) if load.source is not None else None
+    if known is None:
+        wanted = _count(work, source.directory if source is not None else "")
+    elif why := change_in_words(work, load):
+        wanted = _count(work, window.result.directory)
+        copied, whole = (format_bytes(copied_bytes(load, counts)) for counts in (wanted, known.counts))
+        of = f"{wanted.names} of {known.counts.names} files, {copied} of {whole}"
+        work.warn(WarningKind.SOURCES, printable(f"{why}; its figures are of what was copied: {of}"), _CHANGED_HINT)
+    else:
+        wanted = known.counts
     window.result = replace(window.result, written_bytes=copied_bytes(load, wanted), files_done=wanted.names)
     return protocol.rate_measurements(window.result)
 
@@ -148,24 +196,15 @@ def count_made(work: CellWork, window: LoadWindow) -> tuple[Measurement, ...]:
     load, result = window.handle.workload, window.result
     if load.kind not in (WorkloadKind.COMMAND, WorkloadKind.COPY):
         return ()
+    if load.kind is WorkloadKind.COMMAND and (why := change_in_words(work, load)):
+        work.warn(WarningKind.SOURCES, printable(f"{why}; its figures are not of its manifest"), _CHANGED_HINT)
     made = _count(work, result.directory)
     copied, whole = copied_bytes(load, made), result.written_bytes
     if load.kind is WorkloadKind.COPY and (made.names, copied) != (result.files_done, whole):
-        has = f"copied {made.names} of {result.files_done} files, {format_bytes(copied)} of {format_bytes(whole)}"
-        known = work.run.manifests.get((load.sources, load.at_most_bytes))
-        if known is None or not _has_changed(work, load, known):
-            raise StepFailed(has)
-        work.warn(WarningKind.SOURCES, f"sources of '{load.name}' changed while they were copied: {has}", _CHANGED_HINT)
+        raise StepFailed(
+            f"copied {made.names} of {result.files_done} files, {format_bytes(copied)} of {format_bytes(whole)}"
+        )
     return (Measurement(Metric.FILES_MADE, made.names), Measurement(Metric.MADE, made.size_bytes))
-
-
-def _has_changed(work: CellWork, load: Workload, known: Manifest) -> bool:
-    """Return whether sources are no longer as they were read."""
-    try:
-        now = manifest.survey(load.sources, at_most=load.at_most_bytes, hidden=hidden_from_loads(work))
-    except SourceUnusable:
-        return True
-    return not known.is_steady or now.stamp != known.stamp
 
 
 def _count(work: CellWork, directory: str) -> Counts:

@@ -43,8 +43,9 @@ class Work:
             manifests=self.manifests, manifests_before=self.before, folder_path=self.folder,
             requests=SimpleNamespace(interrupting=self.is_interrupted),
         )  # fmt: skip
-        cell = SimpleNamespace(workloads=(self.load,))
-        return cast("CellWork", SimpleNamespace(run=run, cell=cell, warn=self.warn, tree=self.tree))
+        cell = SimpleNamespace(workloads=(self.load,), target="/dev/x")
+        mount = SimpleNamespace(own=None, mount_point="/", mounted_device=os.stat("/").st_dev)
+        return cast("CellWork", SimpleNamespace(run=run, cell=cell, warn=self.warn, tree=self.tree, **vars(mount)))
 
     def warm(self) -> tuple[str, dict[Metric, float]]:
         result = sources.warm(self.as_cell(), WARM)
@@ -195,10 +196,13 @@ def test_a_copy_that_is_not_what_was_to_be_copied_ends_its_cell_and_a_whole_one_
     assert work.told == []
     # Of a source that somebody writes meanwhile nobody knows what should be there.
     (tree / "below" / "two").write_bytes(b"3" * 21)
-    assert counted()[Metric.FILES_MADE] == 1
+    found = counted()
+    assert (found[Metric.WRITTEN], found[Metric.FILES_MADE]) == (10, 1), "what was copied, not what was to be"
     ((kind, reason),) = work.told
     assert kind is WarningKind.SOURCES
-    assert reason == "sources of 'cp' changed while they were copied: copied 1 of 2 files, 10 B of 30 B"
+    assert reason == (
+        "sources of 'cp' changed after they were read; its figures are of what was copied: 1 of 2 files, 10 B of 30 B"
+    )
 
 
 def test_the_run_folder_and_fsconsoles_own_files_are_empty_in_every_source(tree: Path) -> None:
