@@ -8,6 +8,7 @@ options.c, fio_options_parse); how numbers are written is left to fio.
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -75,11 +76,49 @@ def read_fio_job(text: str, path: str) -> tuple[FioSection, ...]:
                 path, number, line[:40], "it stands before the first [section]", "Put [global] above it."
             )
         else:
-            last = sections[-1]
-            sections[-1] = replace(last, options=(*last.options, _option(path, number, line)))
+            sections[-1] = _with(sections[-1], _option(path, number, line), path)
     if all(section.is_global for section in sections):
         raise FioJobRefused(path, 1, "job", "there is no job in it", "At least one [section] beside [global].")
+    _require_sizes(sections, path)
     return tuple(sections)
+
+
+def _with(section: FioSection, option: FioOption, path: str) -> FioSection:
+    """Return a section with one more option; `name` takes the place of the name in its heading, as in fio."""
+    if option.name != "name":
+        return replace(section, options=(*section.options, option))
+    value = option.value or ""
+    if section.is_global:
+        why = "all jobs would have the same name"
+        raise FioJobRefused(path, option.line, f"name={value[:60]}", why, "Name each job by its own [section].")
+    if not _JOB_NAME.fullmatch(value) or value.startswith("global"):
+        why = "it is not a name for a job, whose files have it too" if value else "it has no value"
+        raise FioJobRefused(path, option.line, f"name={value[:60]}", why, "A name such as random-read.")
+    return replace(section, name=value)
+
+
+def _effective(sections: Sequence[FioSection]) -> Iterator[dict[str, FioOption]]:
+    """Yield the options of each job by name: its own, and those of the [global] sections above it."""
+    defaults: dict[str, FioOption] = {}
+    for section in sections:
+        own = {**defaults, **{option.name: option for option in section.options}}
+        if section.is_global:
+            defaults = own
+        else:
+            yield own
+
+
+def _require_sizes(sections: Sequence[FioSection], path: str) -> None:
+    """Raise FioJobRefused for a size that is a share of files that nothing has made yet."""
+    sized: set[str] = set()
+    for job in _effective(sections):
+        names = set(_names(job["filename"].value or "")) if "filename" in job else set()
+        size = job.get("size")
+        if "filesize" in job or (size is not None and not (size.value or "").endswith("%")):
+            sized |= names
+        elif size is not None and not (names and names <= sized):
+            why = "it is a share of files that are not there yet"
+            raise FioJobRefused(path, size.line, f"size={size.value}", why, "Write the size itself, such as size=256m.")
 
 
 _WRITES = frozenset({"write", "randwrite", "rw", "readwrite", "randrw"})
@@ -99,56 +138,89 @@ class FioLoad:
     """True if it calls fsync or fdatasync after a number of writes, which fio times."""
     jobs: int
     space_bytes: int
-    """Of all files; files whose size depends on the device count as none."""
+    """Of all files."""
+    files: int
 
 
 def load_of(sections: tuple[FioSection, ...]) -> FioLoad:
     """Return the load of all jobs together."""
-    defaults: dict[str, str] = {}
-    jobs: list[dict[str, str]] = []
+    jobs = [{name: option.value or "1" for name, option in job.items()} for job in _effective(sections)]
     shared: dict[str, int] = {}
-    space_bytes = 0
-    for section in sections:
-        own = {**defaults, **{option.name: option.value or "1" for option in section.options}}
-        if section.is_global:
-            defaults = own
+    space_bytes = files = 0
+    for job in jobs:
+        if job.get("ioengine") in ("cpuio", "null"):
             continue
-        jobs.append(own)
-        if "filename" in own:
-            shared[own["filename"]] = max(shared.get(own["filename"], 0), _space_bytes(own))
+        clones, (first, step) = _number(job, "numjobs", 1), _ends_of(job)
+        if "filename" in job:
+            shared[job["filename"]] = max(shared.get(job["filename"], 0), first + step * (clones - 1))
         else:
-            space_bytes += _number(own.get("numjobs", "1")) * _space_bytes(own)
+            files += clones * _number(job, "nrfiles", 1)
+            space_bytes += clones * first + step * clones * (clones - 1) // 2
     moving = [job for job in jobs if job.get("ioengine") not in _WITHOUT_DATA]
     acts = {job.get("rw", "read").partition(":")[0] for job in moving}
     return FioLoad(
         reads=bool(acts & _READS),
         writes=bool(acts & _WRITES),
-        syncs=any(_number(job.get(key, "0")) for job in moving for key in ("fsync", "fdatasync")),
-        jobs=sum(_number(job.get("numjobs", "1")) for job in jobs),
+        syncs=any(_number(job, key, 0) for job in moving for key in ("fsync", "fdatasync")),
+        jobs=sum(_number(job, "numjobs", 1) for job in jobs),
         space_bytes=space_bytes + sum(shared.values()),
+        files=files + len({name for names in shared for name in _names(names)}),
     )
 
 
-def _space_bytes(job: dict[str, str]) -> int:
-    if job.get("ioengine") in ("cpuio", "null"):
-        return 0
-    of_each = _number(job.get("filesize", "0").split("-")[-1].split(":")[-1]) * _number(job.get("nrfiles", "1"))
-    return max(_number(job.get("size", "0")), of_each)
+def _ends_of(job: dict[str, str]) -> tuple[int, int]:
+    """Return the sum of where a job's files end, in bytes, and how much further those of each clone do."""
+    files = len(_names(job["filename"])) if "filename" in job else _number(job, "nrfiles", 1)
+    if "filesize" in job:
+        return max(_number(job, "size", 0), _number(job, "filesize", 0) * files), 0
+    offset, step = _number(job, "offset", 0), _number(job, "offset_increment", 0)
+    return _number(job, "size", 0) + offset * files, step * files
 
 
+def _names(filename: str) -> list[str]:
+    return _COLON.split(filename)
+
+
+_COLON = re.compile(r"(?<!\\):")
 _NUMBER = re.compile(r"(\d{1,18}|0x[0-9a-f]{1,15})(?:([kmgtp])i?b?|b)?", re.IGNORECASE)
+_PRODUCT = re.compile(rf"\( *{_NUMBER.pattern}(?: *\* *{_NUMBER.pattern})* *\)", re.IGNORECASE)
+_RANGE = re.compile(r"[-:]")
+_SHARE = re.compile(r"\d{1,3}%")
+_COUNTED = {
+    "size": "256m",
+    "filesize": "4m",
+    "nrfiles": "100",
+    "numjobs": "4",
+    "offset": "64m",
+    "offset_increment": "64m",
+}
+"""Keys that decide how much space a job needs, with a value that can be counted."""
 
 
-def _number(text: str) -> int:
-    """Return a number with fio's suffixes; 0 for what is none, such as a percentage.
+def _number(job: dict[str, str], name: str, default: int) -> int:
+    """Return the number at a key, the last of a range, the product of several; 0 for a percentage.
 
-    All count as powers of 1024, the largest that one can mean: with kb_base=1024 fio takes KiB for 1000 bytes.
+    All suffixes count as powers of 1024, the largest that one can mean: with kb_base=1024 fio takes KiB for 1000 bytes.
     """
+    if name not in job:
+        return default
+    last = _RANGE.split(job[name])[-1] if name == "filesize" else job[name]
+    return math.prod(_factor(text.strip()) for text in last.strip("() ").split("*"))
+
+
+def _factor(text: str) -> int:
     found = _NUMBER.fullmatch(text)
     if found is None:
         return 0
     base = 16 if found[1][:2].lower() == "0x" else 10
     return int(found[1], base) << 10 * " kmgtp".index((found[2] or " ").lower())
+
+
+def _is_counted(name: str, value: str) -> bool:
+    """Return whether a plan can count with a value of one of these keys."""
+    parts = _RANGE.split(value) if name == "filesize" else [value]
+    is_share = name not in ("filesize", "nrfiles", "numjobs") and _SHARE.fullmatch(value)
+    return bool(is_share) or all(_NUMBER.fullmatch(part) or _PRODUCT.fullmatch(part) for part in parts)
 
 
 FIO = ("fio", "--output-format=json+", "--eta=never", "--name=global", "--disk_util=0")
@@ -168,8 +240,7 @@ def job_words(sections: tuple[FioSection, ...]) -> tuple[str, ...]:
 
 def _words(section: FioSection) -> Iterator[str]:
     yield f"--name={'global' if section.is_global else section.name}"
-    # The name of a job is that of its section: on a command line another one would start another job.
-    yield from (option.word for option in sorted(section.options, key=_rank) if option.name != "name")
+    yield from (option.word for option in sorted(section.options, key=_rank))
 
 
 def _rank(option: FioOption) -> int:
@@ -237,6 +308,8 @@ def _wrong(option: FioOption) -> Iterator[_Refusal]:
         yield "its value depends on the machine", "Write the number itself."
     if name != "description" and any(sign in value for sign in "'`"):
         yield "a quoted value can name a file to be read", "A value without these quotes."
+    if value and name in _COUNTED and not _is_counted(name, value):
+        yield "a plan can't count with this value", f"A number, such as {name}={_COUNTED[name]}."
     yield from _wrong_path(name, value)
     yield from _wrong_choice(name, value.partition(":")[0], value)
 
@@ -247,7 +320,7 @@ def _wrong_path(name: str, value: str) -> Iterator[_Refusal]:
     inside = "A name below the load's own directory, such as data/file1."
     if name == "directory":
         inside = "Leave it out: fio starts in the load's own directory."
-    for path in re.split(r"(?<!\\):", value):
+    for path in _names(value):
         if path.startswith("/"):
             yield "it lies outside the load's own directory", inside
         if ".." in path.split("/"):

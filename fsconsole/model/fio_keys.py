@@ -26,7 +26,7 @@ LATE = frozenset({"filename", "filename_format"})
 ALLOWED = (
     _named("""
     name description filename directory filename_format unique_filename lockfile nrfiles openfiles file_service_type filesize
-    file_append size io_size fill_device offset offset_increment offset_align overwrite fallocate fadvise_hint
+    file_append size io_size offset offset_increment offset_align overwrite fallocate fadvise_hint
     create_serialize create_fsync create_on_open create_only allow_file_create pre_read invalidate unlink
     unlink_each_loop
     rw bs ba bsrange bssplit bs_unaligned bs_is_seq_rand number_ios ioengine iodepth iodepth_batch
@@ -52,7 +52,7 @@ ALLOWED = (
 )
 ALIASES = {
     "readwrite": "rw", "iodepth_batch_submit": "iodepth_batch", "iodepth_batch_complete": "iodepth_batch_complete_min",
-    "io_limit": "io_size", "fill_fs": "fill_device", "fileoffset": "offset", "blocksize": "bs", "blockalign": "ba",
+    "io_limit": "io_size", "fileoffset": "offset", "blocksize": "bs", "blockalign": "ba",
     "blocksize_range": "bsrange", "blocksize_unaligned": "bs_unaligned", "nr_files": "nrfiles", "timeout": "runtime",
     "iomem": "mem", "mem_align": "iomem_align", "ratemin": "rate_min", "ratecycle": "rate_cycle",
     "wait_for_previous": "stonewall", "disable_bw": "disable_bw_measurement", "ss": "steadystate",
@@ -68,6 +68,9 @@ _ACCOUNT = "the cage gives no right to change it"
 DEVICE = "it is for devices, and a job works on files"
 REFUSED: dict[str, tuple[str, str]] = {
     "opendir": ("it takes whatever files lie in a directory", "Name the files with filename, or leave the names to fio."),
+    **dict.fromkeys(("fill_device", "fill_fs"),
+                    ("it writes until the filesystem is full, and a plan counts beforehand what is written",
+                     "Write the size itself, such as size=8g.")),
     **dict.fromkeys(("exec_prerun", "exec_postrun"), (_COMMAND, 'Put it into a workload of its own, kind = "command".')),
     **dict.fromkeys(
         ("write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log", "log_avg_msec", "log_hist_msec", "log_entries",

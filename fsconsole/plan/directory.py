@@ -13,11 +13,12 @@ from fsconsole.catalog.filesystem import Catalog
 from fsconsole.errors.targets import PlanBadValue
 from fsconsole.model.place import FILL_SHARE, RESERVE_SHARE, Place
 from fsconsole.model.plan import DIRECTORY, Cell, Equalise, Order, Plan, Setting, Variant
-from fsconsole.model.workload import Layout, Workload, WorkloadKind
+from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.plan import planfile
 from fsconsole.plan.directory_steps import directory_steps, own_path
 from fsconsole.plan.expand import FLASH_BYTES_PER_S, cell_uuid, estimate, workload_choices
 from fsconsole.plan.generators import with_data
+from fsconsole.plan.inodes import inodes_needed
 from fsconsole.plan.lines import in_its_line
 from fsconsole.plan.planfile import FIT_SHARE, PlanFile, written_bytes
 from fsconsole.plan.rows import baseline_of
@@ -191,7 +192,7 @@ def lacks(workloads: Sequence[Workload], place: Place, path: str) -> Iterator[st
             f"the workloads write {units.format_bytes(wanted)}, and of {free} free on {path} a run may use {allowed}"
             f' ({_shares()}): use scale = "fit"'
         )
-    inodes = sum(map(_inodes, workloads))
+    inodes = inodes_needed(workloads)
     if place.free_inodes and inodes > place.free_inodes * FILL_SHARE:
         yield (
             f"the workloads make {inodes} files and directories, and of {place.free_inodes} free inodes on {path}"
@@ -201,16 +202,6 @@ def lacks(workloads: Sequence[Workload], place: Place, path: str) -> Iterator[st
 
 def _shares() -> str:
     return f"at most {100 * FILL_SHARE:.0f} %, and {100 * RESERVE_SHARE:.0f} % of the filesystem stay free"
-
-
-def _inodes(load: Workload) -> int:
-    if load.kind is WorkloadKind.COPY:
-        return load.sources_files + 1
-    if not load.creates or load.is_open:
-        return 0
-    each = load.directories.files_per_directory
-    many = {Layout.PER_THREAD: load.threads, Layout.PER_COUNT: -(-load.files // each) if each else 0}
-    return load.files + 1 + many.get(load.directories.layout, 0)
 
 
 def _notes(rows: Sequence[Row], choices: Sequence[Choice], *, is_root: bool) -> Iterator[str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from fsconsole.model.fio_job import load_of, read_fio_job
 from fsconsole.model.plan import Cell, Variant
 from fsconsole.model.workload import Layout, SizedBy, Workload, WorkloadKind
 from fsconsole.text import GIB, MIB, TIB
@@ -145,6 +146,8 @@ def _made_by(load: Workload) -> int:
         return load.sources_files + 1
     if load.kind is WorkloadKind.COMMAND:
         return load.files + 1
+    if load.kind is WorkloadKind.FIO:
+        return load_of(read_fio_job(load.job, "job")).files + 1
     if not load.creates and load.kind is not WorkloadKind.BONNIE:
         return 0
     layout, files = load.directories.layout, load.files

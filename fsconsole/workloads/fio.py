@@ -133,14 +133,15 @@ def argvs(workload: Workload, directory: str, source: SourceFiles | None) -> tup
 
 
 def figures(workload: Workload, out: str, err: str) -> ProgramFigures:
-    """Return what fio printed. Raises GeneratorFailed where a job failed, but for want of space."""
+    """Return what fio printed. Raises GeneratorFailed where a job failed; a load of a built-in kind may fill the filesystem."""
     try:
         found = parse(out)
     except GeneratorFailed as error:
         raise GeneratorFailed(error.why + _last_words(err)) from error
-    if found.failures and not (found.is_full and found.write.moved_bytes):
+    is_built_in = workload.generator is Generator.FIO
+    if found.failures and not (is_built_in and found.is_full and found.write.moved_bytes):
         raise GeneratorFailed(found.failures)
-    counts = fio_load.counts_of(workload) if workload.generator is Generator.FIO else ()
+    counts = fio_load.counts_of(workload) if is_built_in else ()
     told = measurements(found)
     if counts and found.write.elapsed_s > 0:
         told = (*told, Measurement(Metric.FILES_PER_S, sum(counts) / found.write.elapsed_s))

@@ -14,7 +14,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.state import CellStatus
 from fsconsole.text import KIB, MIB
 from tests.loop.runs import carry_out, fsconsole, written
-from tests.loop.test_programs import HEAD, cell_of, figures
+from tests.loop.test_programs import HEAD, figures
 
 JOB = """\
 [global]
@@ -43,13 +43,33 @@ def device(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     scratch.remove(made)
 
 
-def test_a_job_that_fills_the_filesystem_is_a_result(device: str, tmp_path: pathlib.Path) -> None:
-    # A job without a size isn't counted beforehand.
-    (tmp_path / "job.fio").write_text("[full]\nrw=write\nbs=1m\nfill_device=1\nfallocate=none\ncreate_on_open=1\n")
-    done, folder = carry_out(f'{HEAD}workload = [{{ kind = "fio", job = "job.fio" }}]\n', device, tmp_path)
-    cell = cell_of(folder)
-    assert cell.status is CellStatus.DONE, (cell.reason, done.stderr)
-    assert 30 * MIB < figures(cell)[Metric.WRITTEN] < 64 * MIB
+BALLAST = "test $(stat -f -c %S .) = 4096 || exec dd if=/dev/zero of=ballast bs=1M count=40"
+FILLED = f"""
+schema = 1
+repeats = 1
+order = "as-listed"
+equalise = "none"
+variant = [{{ type = "ext4", mkfs = "-b 1024", label = "full" }}, {{ type = "ext4", mkfs = "-b 4096", label = "half" }}]
+after = {{ check = false, delete = "none" }}
+workload = [
+    {{ name = "ballast", kind = "command", argv = ["sh", "-c", "{BALLAST}"] }},
+    {{ name = "a job", kind = "fio", job = "job.fio" }},
+]
+"""
+
+
+def test_a_job_that_finds_no_space_left_ends_its_cell_with_the_full_filesystem_and_the_next_cell_goes_on(
+    device: str, tmp_path: pathlib.Path
+) -> None:
+    # A plan can't count what a command writes: the job alone would fit.
+    (tmp_path / "job.fio").write_text("[large]\nrw=write\nbs=64k\nsize=20m\n")
+    done, folder = carry_out(FILLED, device, tmp_path)
+    assert done.returncode == ExitCode.CELLS_FAILED, done.stderr
+    full, half = read_state(folder).cells
+    assert (full.status, half.status) == (CellStatus.FAILED, CellStatus.DONE), half.reason
+    assert f"job large: No space left on device; the filesystem on {device} is full: " in full.reason
+    assert figures(half)[Metric.WRITTEN] == 20 * MIB
+    assert Metric.WRITTEN not in figures(full), "a part of a job is not the job"
 
 
 def test_a_job_file_that_is_refused_touches_nothing(device: str, tmp_path: pathlib.Path) -> None:

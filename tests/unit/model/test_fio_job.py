@@ -100,6 +100,18 @@ REFUSED = {
     "size": "no value",
     "size=": "no value",
     "name\x00=x": "control",
+    "name=": "no value",
+    "name=global": "not a name",
+    "name=../x": "not a name",
+    "fill_device=1": "until the filesystem is full",
+    "fill_fs=1": "until the filesystem is full",
+    "size=50%": "share of files that are not there",
+    "size=(1g+1m)": "can't count",
+    "size=1.5g": "can't count",
+    "filesize=50%": "can't count",
+    "filesize=4k-many": "can't count",
+    "nrfiles=10%": "can't count",
+    "numjobs=1+1": "can't count",
     "[/dev/sda]": "slashes",
     "[..]": "dot",
     "[-]": "dash",
@@ -180,25 +192,53 @@ def test_what_a_job_will_do_is_told_beforehand() -> None:
     filesize=4k-8k
     size=0
     nrfiles=10
-    [global]
-    size=25%
     [c]
+    filename=sub/one:two
+    size=1m
+    [d]
+    filename=sub/one
+    size=25%
     fdatasync=1
     """
     load = load_of(read_fio_job(job, "job.fio"))
-    assert (load.reads, load.writes, load.syncs, load.jobs) == (True, True, True, 6)
-    assert load.space_bytes == 4 * MIB + 80 * KIB
+    assert (load.reads, load.writes, load.syncs, load.jobs) == (True, True, True, 7)
+    assert load.space_bytes == 5 * MIB + 80 * KIB
+    assert load.files == 4 + 10 + 2
 
 
 def test_a_file_of_several_jobs_takes_its_space_once() -> None:
     job = "[global]\nsize=1g\nfilename=one\n[a]\nrw=write\nnumjobs=8\n[b]\nstonewall\nrw=randread\n"
     assert load_of(read_fio_job(job, "job.fio")).space_bytes == GIB
     assert not load_of(read_fio_job("[a]\nioengine=cpuio\ncpuload=50\nsize=1g\n", "job.fio")).space_bytes
+    names = "[a]\nrw=write\nfilesize=1m\nfilename=one:two\n"
+    assert load_of(read_fio_job(names, "job.fio")).space_bytes == 2 * MIB
+
+
+def test_clones_at_growing_offsets_take_what_lies_before_them_too() -> None:
+    clones = "[a]\nrw=write\nsize=1m\nnumjobs=3\noffset=2m\noffset_increment=1m\n"
+    assert load_of(read_fio_job(clones, "job.fio")).space_bytes == (3 + 4 + 5) * MIB
+    assert load_of(read_fio_job(clones + "filename=one\n", "job.fio")).space_bytes == 5 * MIB
+
+
+def test_a_job_is_named_as_fio_names_it() -> None:
+    job = "[heading]\nrw=write\nname=own name\nsize=1m\n"
+    assert job_words(read_fio_job(job, "job.fio")) == ("--name=own name", "--rw=write", "--size=1m")
+    with pytest.raises(FioJobRefused, match=r"job\.fio:2: name=x: all jobs"):
+        read_fio_job("[global]\nname=x\n[a]\nrw=read\n", "job.fio")
 
 
 @pytest.mark.parametrize(
     ("size", "at_least"),
-    [("1GiB", GIB), ("1gi", GIB), ("2gb", 2 * GIB), ("0x100000", MIB), ("0X10m", 16 * MIB), ("8192b", 8 * KIB)],
+    [
+        ("1GiB", GIB),
+        ("1gi", GIB),
+        ("2gb", 2 * GIB),
+        ("0x100000", MIB),
+        ("0X10m", 16 * MIB),
+        ("8192b", 8 * KIB),
+        ("(4*256k)", MIB),
+        ("(2 * 0x10 * 1m)", 32 * MIB),
+    ],
 )
 def test_a_size_in_any_form_that_fio_reads_counts_as_space(size: str, at_least: int) -> None:
     """What counted as nothing could fill a directory's filesystem."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fsconsole.errors.runs import GeneratorFailed
 from fsconsole.model.metrics import Metric
-from fsconsole.model.workload import Workload, WorkloadKind
+from fsconsole.model.workload import Generator, Workload, WorkloadKind
 from fsconsole.text import KIB
 from fsconsole.workloads.fio import figures as reported
 from fsconsole.workloads.fio import measurements, parse
@@ -107,7 +107,14 @@ def test_what_fio_says_of_a_job_that_it_does_not_take_is_told() -> None:
         reported(load, "", "fio: failed parsing bs=nonsense\n")
     with pytest.raises(GeneratorFailed, match="Input/output error"):
         reported(load, recorded("3.33-full").replace('"error" : 28', '"error" : 5'), "")
-    assert "No space left" in reported(load, recorded("3.33-full"), "").failures
+
+
+def test_a_full_filesystem_ends_a_job_as_a_failure_and_a_load_of_a_built_in_kind_as_a_result() -> None:
+    job = Workload("x", WorkloadKind.FIO, 1, 0, 0, 4 * KIB, job="[full]\nsize=1g\n")
+    with pytest.raises(GeneratorFailed, match="job full: No space left on device"):
+        reported(job, recorded("3.33-full"), "")
+    create = Workload("x", WorkloadKind.CREATE, 1, 1, 4 * KIB, 4 * KIB, generator=Generator.FIO)
+    assert "No space left" in reported(create, recorded("3.33-full"), "").failures
 
 
 def test_output_that_was_cut_is_told_from_no_output() -> None:
