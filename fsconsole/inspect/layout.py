@@ -41,6 +41,7 @@ class LayoutRecorder:
         self._files = self._pieces = self._compressed = 0
         self._groups = 0
         self._grouped = 0
+        self._begun: Counter[int] = Counter()
         self._sampled: list[int] = []
         self._every = 1
 
@@ -55,6 +56,8 @@ class LayoutRecorder:
         placed = [extent for extent in extents if not extent.flags & _INLINE]
         for start, length in _merged(placed, self._unit_bytes):
             self._pieces += 1
+            if self._group_bytes:
+                self._begun[start * self._unit_bytes // self._group_bytes] += 1
             if not self._regions and len(self._extents) == self._most:
                 self._begin_regions()
             if self._regions:
@@ -100,6 +103,8 @@ class LayoutRecorder:
                 SizeAtOffset(offset, sizes.total(), median(sizes)) for offset, sizes in sorted(self._sizes.items())
             ),
             compressed_files=self._compressed,
+            group_bytes=self._group_bytes,
+            group_extents=tuple(self._begun[group] for group in range(max(self._begun, default=-1) + 1)),
         )
 
     def _sample(self, inode: int, number: int) -> None:

@@ -51,6 +51,10 @@ class Layout(Wire, frozen=True, kw_only=True):
     sizes: tuple[SizeAtOffset, ...] = ()
     compressed_files: int = 0
     """Their extents are drawn as long as what they hold, not as what they take."""
+    group_bytes: int = 0
+    """Size of an allocation group (xfs); 0 where the filesystem has none."""
+    group_extents: tuple[int, ...] = ()
+    """Extents that begin in each allocation group, from the first group on."""
 
     def spans(self) -> Iterator[tuple[int, int, int]]:
         """Yield (start, end, file) of each exact extent, in bytes, by rising address."""

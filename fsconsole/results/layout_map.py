@@ -6,7 +6,7 @@ A letter: the file that owns most of the files' part there; "*": several files, 
 from __future__ import annotations
 
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -32,6 +32,8 @@ _LEAST_FOLDED = 3
 """So many lines without a file, or more, are one."""
 _LARGEST = 2**53
 """8 PiB: what a label has room for."""
+_MOST_GROUPS = 32
+"""Allocation groups in a line below a map: one is up to 1 TiB, but mkfs.xfs can be told to make thousands."""
 _MOST_COVERED = 8
 """Times that extents may cover the map, shared ones included: those of a damaged journal overlap without end."""
 
@@ -177,6 +179,36 @@ def sizes_line(layout: Layout) -> str:
     return ", ".join(told)
 
 
+def groups_line(layout: Layout) -> str:
+    """Return how many extents each allocation group has, and whose: "0: 48 (A-v), 2: 3 (A)"; empty where there are none."""
+    files: dict[int, set[int]] = {}
+    for begin, _, file in layout.spans() if layout.group_bytes > 0 else ():
+        files.setdefault(begin // layout.group_bytes, set()).add(min(max(0, file), OTHERS))
+    numbers = enumerate(layout.group_extents if layout.group_bytes > 0 else ())
+    told = [f"{group}: {count}{_letters(files.get(group, ()))}" for group, count in numbers if count > 0]
+    more = f" and {len(told) - _MOST_GROUPS} more" if len(told) > _MOST_GROUPS else ""
+    return ", ".join(told[:_MOST_GROUPS]) + more
+
+
+def _letters(files: Iterable[int]) -> str:
+    """Return files by their letters, neighbours as "A-C"; nothing for regions, which name one owner of several."""
+    named = []
+    for _, run in groupby(enumerate(sorted(files)), lambda pair: pair[1] - pair[0]):
+        of = [(LETTERS + _OTHER)[file] for _, file in run]
+        named.append(f"{of[0]}-{of[-1]}" if len(of) > 2 else " ".join(of))
+    return f" ({' '.join(named)})" if named else ""
+
+
+def words_below(layout: Layout) -> tuple[tuple[str, str], ...]:
+    """Return what is said below a map, as (lead, text)."""
+    each = short_bytes(layout.group_bytes)
+    said = (
+        ("Extent sizes by file offset (median): ", sizes_line(layout)),
+        (f"Extents by AG ({each} each): ", groups_line(layout)),
+    )
+    return tuple((lead, text) for lead, text in said if text)
+
+
 def legend(maps: Sequence[PlacedMap], columns: int, rows: int, end_bytes: int) -> tuple[str, ...]:
     """Return what a reader must know of maps on one scale, in sentences."""
     most = max(1, *(placed.seen.files for placed in maps))
@@ -264,8 +296,8 @@ def maps_text(maps: Sequence[PlacedMap], width: int, rows: int = ROWS) -> tuple[
     for placed in maps:
         lines += [((line, "strong"),) for line in hanging("", placed.title, width)]
         lines += map_lines(placed.seen, width, rows, end_bytes)
-        if sizes := sizes_line(placed.seen):
-            lines += [((line, ""),) for line in hanging("Extent sizes by file offset (median): ", sizes, width)]
+        for lead, text in words_below(placed.seen):
+            lines += [((line, ""),) for line in hanging(lead, text, width)]
         lines.append((("", ""),))
     for sentence in legend(maps, max(1, width - _LABEL - 1), rows, end_bytes):
         lines += [((line, ""),) for line in hanging("", sentence, width)]

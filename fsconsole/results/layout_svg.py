@@ -8,7 +8,7 @@ from html import escape
 from itertools import groupby
 
 from fsconsole.model.layout import FREE, OTHERS
-from fsconsole.results.layout_map import LETTERS, MapPart, PlacedMap, notes_of, parts_of, short_bytes, sizes_line
+from fsconsole.results.layout_map import LETTERS, MapPart, PlacedMap, notes_of, parts_of, short_bytes, words_below
 from fsconsole.text import printable, wrap
 
 _WIDE, _ROWS = 1000, 24
@@ -31,8 +31,7 @@ def maps_svg(loads: Sequence[Sequence[PlacedMap]]) -> str:
         for placed in maps:
             body += [_text(_LEFT, y, placed.title, 13), *_drawn(placed, end_bytes, y + 8)]
             y += 8 + _ROWS * (_HIGH + 2)
-            sizes = f"Extent sizes by file offset (median): {sizes_line(placed.seen)}"
-            lines = wrap(sizes, _CHARACTERS) if placed.seen.sizes else []
+            lines = [line for said in words_below(placed.seen) for line in wrap("".join(said), _CHARACTERS)]
             body += [_text(_LEFT, y + 12 + 14 * number, line, 11) for number, line in enumerate(lines)]
             y += 28 + 14 * len(lines)
         files = max(1, *(placed.seen.files for placed in maps))
@@ -72,7 +71,8 @@ def _drawn(placed: PlacedMap, end_bytes: int, top: int) -> Iterator[str]:
         for (letter, owner), group in groupby(parts[row * _WIDE : (row + 1) * _WIDE], _key):
             width = len(list(group))
             if owner != FREE:
-                yield _rect(x, y, width, _MIXED if letter == "*" else colour_of(owner), _named(placed, letter, owner))
+                title = _named(placed, letter, owner) + _groups(placed, row * _WIDE + x - _LEFT, width, end_bytes)
+                yield _rect(x, y, width, _MIXED if letter == "*" else colour_of(owner), title)
             x += width
 
 
@@ -85,6 +85,15 @@ def _named(placed: PlacedMap, letter: str, owner: int) -> str:
         return "several files"
     names = placed.seen.names
     return f"{letter} {names[owner]}" if owner < len(names) else "a further file"
+
+
+def _groups(placed: PlacedMap, first: int, count: int, end_bytes: int) -> str:
+    """Return the allocation groups of so many pixels, as ", AG 2"; nothing where there are none."""
+    if placed.seen.group_bytes <= 0:
+        return ""
+    each = _WIDE * _ROWS * placed.seen.group_bytes
+    low, high = first * end_bytes // each, ((first + count) * end_bytes - 1) // each
+    return f", AG {low}" if low == high else f", AG {low}-{high}"
 
 
 def _rect(x: int, y: int, width: int, colour: str, title: str = "") -> str:

@@ -8,7 +8,7 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import layout_places, read_layouts
 from fsconsole.model.plan import Cell
 from fsconsole.model.state import RunState
-from fsconsole.results.layout_map import ROWS, PlacedMap, Spans, cell_maps, legend, map_lines, maps_text, sizes_line
+from fsconsole.results.layout_map import ROWS, PlacedMap, Spans, cell_maps, legend, map_lines, maps_text, words_below
 from fsconsole.show.lines import Line, text_lines
 from fsconsole.text import pad_right, printable, shorten_middle
 
@@ -62,8 +62,9 @@ def _side_by_side(left: PlacedMap, right: PlacedMap, width: int) -> list[Spans]:
     drawn = (map_lines(placed.seen, half, ROWS, end_bytes, folds=False) for placed in (left, right))
     lines += [(*one, (" " * _GAP, ""), *other) for one, other in zip(*drawn, strict=True)]
     for placed in (left, right):
-        text = f"{placed.row}: extent sizes by file offset (median): {sizes_line(placed.seen)}"
-        lines += [((printable(part), ""),) for part in _wrapped(text, width)]
+        for lead, said in words_below(placed.seen):
+            text = f"{placed.row}: {lead[0].lower()}{lead[1:]}{said}"
+            lines += [((printable(part), ""),) for part in _wrapped(text, width)]
     sentences = legend((left, right), max(1, half - _LABEL), ROWS, end_bytes)
     return [*lines, *(((part, ""),) for sentence in sentences for part in _wrapped(sentence, width))]
 

@@ -54,6 +54,9 @@ def test_the_study_of_2012_runs_to_its_end_with_its_figures_beside_the_published
         shown = succeed("results", folder.name, "--runs", str(tmp_path / "runs"), "--with", "chinner-2012")
         assert "BdiWriteback" in shown
         assert "b_io" in shown
+        # Of xfs each map says in which allocation groups its extents lie.
+        maps = succeed("results", folder.name, "--runs", str(tmp_path / "runs"), "--map")
+        assert len(re.findall(r"^Extents by AG \(\S+ each\): \d+: \d+ \([A-D]", maps, re.MULTILINE)) == 1
     finally:
         scratch.remove(made)
 

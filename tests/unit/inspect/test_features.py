@@ -2,12 +2,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.inspect.features import (
     Feature,
     effective_options,
+    group_bytes,
     parse_mkfs_features,
     parse_options,
 )
@@ -61,6 +63,17 @@ SOME = {
     ("jfs", "jfs_tune-1.1.15"): "inlinelog=on block_size=4096 format=1",
     ("reiserfs", "debugreiserfs-3.6.27"): "format=3.6 hash=tea journal_size=4096 transaction_size=1024 block_size=4096",
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "blocks"), [("xfs_info-3.2.1", 15262400), ("xfs_info-6.1.0", 32752), ("xfs_info-6.13", 6553600)]
+)
+def test_an_allocation_group_is_agsize_in_blocks_of_bsize_in_bytes(name: str, blocks: int) -> None:
+    printed = made("xfs", name)
+    assert group_bytes(printed) == blocks * 4096
+    # Not the directory's blocks, nor the log's, which may have others.
+    assert group_bytes(printed | {"data.bsize": "1024", "naming.bsize": "65536", "log.bsize": "512"}) == blocks * 1024
+    assert group_bytes({}) == group_bytes({"data.bsize": "4096"}) == 0
 
 
 def test_what_each_tool_prints_is_read() -> None:

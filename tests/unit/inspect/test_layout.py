@@ -63,6 +63,21 @@ def test_groups_per_file_counts_each_allocation_group_once_and_those_an_extent_r
     assert LayoutRecorder(64 * MIB, 4 * KIB).groups_per_file is None
 
 
+def test_an_extent_is_counted_in_the_group_in_which_it_begins_also_where_regions_take_over() -> None:
+    recorder = LayoutRecorder(64 * MIB, 4 * KIB, group_bytes=16 * MIB)
+    layout = recorded(
+        [[(0, MIB, MIB), (MIB, 16 * MIB, MIB)], [(0, 15 * MIB, 4 * KIB), (2 * MIB, 50 * MIB, MIB)]], recorder
+    )
+    assert (layout.group_bytes, layout.group_extents) == (16 * MIB, (2, 1, 0, 1))
+    many = LayoutRecorder(8 * 2**30, 4 * KIB, group_bytes=2**30)
+    files = interleaved(70, MOST_EXTENTS // 70 + 1, 8 * 2**30)
+    layout = recorded(files, many)
+    assert layout.regions
+    places = [place for file in files for _, place, _ in file]
+    assert layout.group_extents == tuple(sum(place >> 30 == group for place in places) for group in range(8))
+    assert recorded(files, LayoutRecorder(8 * 2**30, 4 * KIB)).group_extents == ()
+
+
 def interleaved(files: int, rounds: int, spread_bytes: int) -> list[list[Placed]]:
     draw = random.Random(7)  # noqa: S311 (places, not a secret)
     places = sorted(draw.sample(range(spread_bytes // (64 * KIB)), files * rounds))

@@ -12,8 +12,9 @@ from msgspec.structs import asdict
 from fsconsole.model.events import LayoutSeen
 from fsconsole.model.layout import OTHERS, Layout, Region, SizeAtOffset, gaps
 from fsconsole.results.grid import build_grid
-from fsconsole.results.layout_map import map_lines, maps_of, maps_text, sizes_line
+from fsconsole.results.layout_map import groups_line, map_lines, maps_of, maps_text, sizes_line
 from fsconsole.results.layout_svg import maps_svg
+from fsconsole.show.layout import layout_lines
 from tests.unit.results.build import BTRFS, EXT4, XFS, cell, done, run
 
 MIB = 2**20
@@ -75,6 +76,28 @@ def test_sizes_over_the_file_offset_are_one_line() -> None:
     assert sizes_line(layout([], sizes=sizes)) == "0B: 32.0M, 32.0M: 1.5M"
 
 
+def test_each_extent_of_xfs_is_told_in_its_allocation_group_with_its_file() -> None:
+    of = layout([(0, 1, 0), (2, 1, 2), (5, 1, 1), (6, 1, 26), (7, 1, 25), (12, 2, 70), (14, 1, 0)])
+    of = replace(of, names=("f0", "f1", "f2"), group_bytes=4 * MIB, group_extents=(2, 3, 0, 2))
+    assert groups_line(of) == "0: 2 (A C), 1: 3 (B Z a), 3: 2 (A #)"
+    assert groups_line(replace(of, extents=(), regions=(Region(),))) == "0: 2, 1: 3, 3: 2"
+    assert groups_line(replace(of, group_bytes=0)) == groups_line(layout([(0, 1, 0)])) == ""
+    long = layout([(at, 1, at) for at in range(4)], group_bytes=4 * MIB, group_extents=(4,))
+    assert groups_line(long) == "0: 4 (A-D)"
+    assert groups_line(replace(long, group_extents=(1,) * 40)).endswith(", 31: 1 and 8 more")
+    (maps,) = maps_of(STATE, GRID, [seen(of, 1)])
+    said = " ".join("".join(part for part, _ in line) for line in maps_text(maps, 80))
+    assert "Extents by AG (4.0M each): 0: 2 (A C)" in said
+    other = layout_lines(maps, [replace(maps[0], row="other")], 120)
+    text = " ".join("".join(part for part, _ in line) for line in other)
+    assert "other: extents by AG (4.0M each): 0: 2 (A C)" in " ".join(text.split())
+    drawn = maps_svg([maps])
+    assert "Extents by AG (4.0M each): 0: 2 (A C)" in drawn
+    titles = dict.fromkeys(one.text for one in ET.fromstring(drawn).iter("{http://www.w3.org/2000/svg}title"))  # noqa: S314 (our own)
+    further = [f"a further file, AG {group}" for group in (1, 3)]
+    assert [*titles] == ["A f0, AG 0", "C f2, AG 0", "B f1, AG 1", *further, "A f0, AG 3"]
+
+
 NUMBERS = st.integers(-(2**63), 2**64 - 1)
 LAYOUTS = st.builds(
     Layout,
@@ -85,6 +108,8 @@ LAYOUTS = st.builds(
     names=st.lists(st.text(max_size=9), max_size=3).map(tuple),
     extents=st.lists(NUMBERS, max_size=30).map(tuple),
     regions=st.lists(st.builds(Region, NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS), max_size=9).map(tuple),
+    group_bytes=st.sampled_from([0, 1, MIB]) | NUMBERS,
+    group_extents=st.lists(NUMBERS, max_size=50).map(tuple),
     sizes=st.lists(st.builds(SizeAtOffset, NUMBERS, NUMBERS, st.floats(allow_nan=False)), max_size=3).map(tuple),
 )
 
