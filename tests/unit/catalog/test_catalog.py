@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from itertools import chain
 
 import msgspec
@@ -12,6 +14,9 @@ from fsconsole.catalog.filesystem import (
     Answer,
     Argument,
     ArgumentKind,
+    Filesystem,
+    Flag,
+    FlagKind,
     Known,
     Scope,
     Verdict,
@@ -20,7 +25,7 @@ from fsconsole.catalog.filesystem import (
     release_numbers,
 )
 from fsconsole.catalog.loader import load_catalog, parse_filesystem
-from fsconsole.catalog.words import Where, broken_rules, choose, make_commands, refusals
+from fsconsole.catalog.words import Where, broken_rules, choose, make_commands, refusals, unsafe_words
 from fsconsole.model.plan import Variant
 
 WHERE = Where("plan.toml", "variant[0]")
@@ -124,6 +129,56 @@ def test_flags_that_name_devices_files_identities_or_force_are_not_listed() -> N
         assert names & usual == HARMLESS_HERE.get(filesystem.name, set())
         assert not names & ELSEWHERE.get(filesystem.name, set())
         assert not {"device", "logdev", "rtdev", "file", "name", "uuid", "journal_dev", "location", "offset"} & keys
+
+
+def flag_words(flags: tuple[Flag, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield every word that these flags take, but for numbers and sizes."""
+    for flag in flags:
+        name = flag.names[0]
+        for key, argument in (flag.keys or {"": flag.argument}).items():
+            for text in [key, *(f"{key}={choice}".lstrip("=") for choice in argument.choices)]:
+                yield (name, text)
+                if flag.kind is FlagKind.FEATURES:
+                    yield (name, f"^{text}")
+
+
+def words_alone(filesystem: Filesystem) -> Iterator[tuple[str, Variant]]:
+    """Yield every word of the lists with the variant that has it alone."""
+    for key, argument in filesystem.mount_words.items():
+        for text in [key, *(f"{key}={choice}" for choice in argument.choices)]:
+            yield f"mount {text}", Variant("", filesystem.name, mount_words=(text,))
+    for alias in filesystem.mount_aliases:
+        yield f"mount {alias}", Variant("", filesystem.name, mount_words=(alias,))
+    for words in flag_words(filesystem.mkfs_flags):
+        yield f"mkfs {' '.join(words)}", Variant("", filesystem.name, mkfs_words=words)
+    for words in flag_words(filesystem.tune_flags):
+        yield f"tune {' '.join(words)}", Variant("", filesystem.name, tune_words=words)
+
+
+_KEPT = r"(barriers?|log|journal|integrity|checkpoint)"
+TURNS_OFF = re.compile(rf"[ =](no|\^|\^has_|no_|disable_){_KEPT}$|[ _]{_KEPT}=(0|no|none|off|disable)$")
+
+
+def test_every_word_that_turns_off_barriers_or_the_journal_is_unsafe_by_that_word() -> None:
+    found: dict[str, list[str]] = {}
+    for filesystem in FILESYSTEMS:
+        plain = set(unsafe_words(filesystem, Variant("", filesystem.name)))
+        for word, variant in words_alone(filesystem):
+            if TURNS_OFF.search(word):
+                assert set(unsafe_words(filesystem, variant)) > plain, (filesystem.name, word)
+                found.setdefault(filesystem.name, []).append(word)
+    ext = ["mount barrier=0", "mount nobarrier"]
+    assert found == {
+        "ext2": [*ext, "tune -o nobarrier"],
+        "ext3": [*ext, "tune -o nobarrier"],
+        "ext4": [*ext, "mkfs -O ^has_journal", "tune -o nobarrier"],
+        "xfs": ["mount nobarrier"],
+        "btrfs": ["mount nobarrier"],
+        "f2fs": ["mount fsync_mode=nobarrier", "mount nobarrier"],
+        "nilfs2": ["mount nobarrier"],
+        "jfs": ["mount nointegrity"],
+        "reiserfs": ["mount barrier=none", "mount nolog"],
+    }
 
 
 def test_rules_speak_of_words_that_exist() -> None:
