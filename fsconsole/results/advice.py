@@ -201,6 +201,8 @@ class Advice:
     others: tuple[Advised, ...]
     unjudged: tuple[tuple[str, str], ...]
     """Titles with the reason."""
+    leading: tuple[Advised, ...]
+    """The first and the second: the two best scores of rows that miss no limit; fewer where fewer are left."""
     turns: tuple[str, ...]
     """At which weights the second would win, in clauses."""
     deciding: tuple[tuple[str, float], ...]
@@ -233,19 +235,19 @@ def advise(
         return compared(own, other, metric, family=family, same=plan.same, alpha=gate.alpha, with_more=False)
 
     missed = _missed(state, grid)
+    # A row that misses what its plan requires is no choice, and excludes no other, whatever its score.
+    allowed = [one for one in found if not any(row.id in missed for row in one.rows)]
     advised = []
     for one in found:
-        better = (other for other in found[:_MOST_BETTER] if other is not one and other.mean > one.mean)
+        better = (other for other in allowed[:_MOST_BETTER] if other is not one and other.mean > one.mean)
         ahead = (other for other in better if _is_better(judge(other.scores, one.scores)))
-        other = base if one is not base else next(each for each in found if each is not one)
+        other = base if one is not base else next(each for each in (*allowed, *found) if each is not one)
         row = _advised(one, other, judge, safety_of(one.variant), _flaws(one, missed))
         advised.append(replace(row, behind=next((each.title for each in ahead), "")))
     best, others = ([one for one in advised if bool(one.behind) is is_behind] for is_behind in (False, True))
-    # A row that misses what its plan requires is no choice, whatever its score.
-    failing = [one for one in best if any(row.id in missed for row in one.candidate.rows)]
+    failing = [one for one in best if one.candidate not in allowed]
     best = [one for one in best if one not in failing]
-    first, second = found[0], found[1]
-    lead = {term: _lead(term, first, second) for term in first.readings}
+    lead = {term: _lead(term, *allowed[:2]) for term in found[0].readings} if len(allowed) > 1 else {}
     return Advice(
         weights=weights,
         baseline=base.title,
@@ -254,6 +256,7 @@ def advise(
         best=tuple(best),
         others=(*failing, *others),
         unjudged=tuple(unjudged),
+        leading=tuple(one for one in advised if one.candidate in allowed[:2]),
         turns=_turns(lead, weights),
         deciding=_deciding(lead),
         notes=(*notes, *_short_notes(lead, found)),

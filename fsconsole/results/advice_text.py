@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from fsconsole.model.contract import Document, document_text
 from fsconsole.model.events import WarningKind
@@ -37,12 +37,13 @@ def advice_text(state: RunState, grid: Grid, of: Advice, *, width: int = 80) -> 
         )
     ]
     lines += ["", *_wrapped(f"{_headline(of)} Intervals at {level}.", width)]
+    titles = {row.candidate.title: _title(row) for row in (*of.best, *of.others)}
     for number, row in enumerate(of.best, start=1):
-        lines += _row_lines(row, f"{number}.", grid, width)
+        lines += _row_lines(row, f"{number}.", titles, grid, width)
     if of.others:
         lines += ["", "Not the best:"]
         for row in of.others:
-            lines += _row_lines(row, "-", grid, width)
+            lines += _row_lines(row, "-", titles, grid, width)
     lines += (
         [""]
         + [line for title, why in of.unjudged for line in _wrapped(f"Not judged: {title} ({why}).", width)]
@@ -64,8 +65,8 @@ def _title(row: Advised) -> str:
     return row.candidate.title + word
 
 
-def _row_lines(row: Advised, mark: str, grid: Grid, width: int) -> Iterator[str]:
-    behind = f" Decidedly behind {row.behind}." if row.behind else ""
+def _row_lines(row: Advised, mark: str, titles: Mapping[str, str], grid: Grid, width: int) -> Iterator[str]:
+    behind = f" Decidedly behind {titles[row.behind]}." if row.behind else ""
     lines = _wrapped(f"{_title(row)}: {_overall(row)}{behind} {reason_of(row)}", width - 3)
     against = against_of(row, grid)
     lines += _wrapped(f"Against it: {'; '.join(against)}.", width - 3) if against else []
@@ -139,13 +140,13 @@ def change_words(term: Term, pair: Compared) -> str:
 def _sentences(of: Advice) -> Iterator[str]:
     if of.deciding:
         yield f"Ahead by: {', '.join(f'{name} {100 * share:.0f} %' for name, share in of.deciding)}."
-    judged = sorted((*of.best, *of.others), key=lambda one: -one.candidate.mean)
-    second = judged[1].candidate.title
-    yield (
-        f"{second} would score higher at these weights: {'; or '.join(of.turns)}."
-        if of.turns
-        else f"No weight of one column alone puts {second} first."
-    )
+    if len(of.leading) > 1:
+        second = _title(of.leading[1])
+        yield (
+            f"{second} would score higher at these weights: {'; or '.join(of.turns)}."
+            if of.turns
+            else f"No weight of one column alone puts {second} first."
+        )
     yield from (f"Note: {note}." for note in of.notes)
 
 

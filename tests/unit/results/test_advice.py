@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +15,7 @@ from fsconsole.errors.runs import NothingToAdvise
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Variant
 from fsconsole.model.state import RunState
+from fsconsole.plan.requirements import parse_requirement
 from fsconsole.results.advice import Safety, advise, parse_weights
 from fsconsole.results.advice_text import advice_json, advice_text
 from fsconsole.results.grid import build_grid
@@ -24,13 +26,17 @@ UNJOURNALED = Variant("ext4 ^has_journal", "ext4", mkfs_words=("-O", "^has_journ
 STEADY = (1.0, 1.01, 0.99)
 
 
-def run_of(factors: Mapping[Variant, Mapping[Metric, float]], noise: Sequence[float] = STEADY) -> RunState:
+def run_of(
+    factors: Mapping[Variant, Mapping[Metric, float]], noise: Sequence[float] = STEADY, most_check_s: str = ""
+) -> RunState:
     """Return a run of three rounds; factors multiply a durable throughput of 100 MB/s and a check of 10 s."""
+    require = (parse_requirement(Metric.CHECK, f"<= {most_check_s}"),) if most_check_s else ()
+    load = replace(build.LARGE_FILES, require=require)
     cells, states = [], []
     for variant, of in factors.items():
         for repeat, shake in enumerate(noise, start=1):
             index = len(cells)
-            cells.append(build.cell(index, variant, repeat=repeat))
+            cells.append(replace(build.cell(index, variant, repeat=repeat), workloads=(load,)))
             own = shake if variant is not build.EXT4 else 1.0
             durable, check = 1e8 * own * of.get(Metric.DURABLE, 1.0), 10.0 * of.get(Metric.CHECK, 1.0)
             states.append(build.done(index, more={**LONG, Metric.DURABLE: durable, Metric.CHECK: check}))
@@ -77,6 +83,39 @@ def test_an_unsafe_row_never_stands_first_without_saying_so() -> None:
     text = advice_text(state, grid, advise(state, grid, safety_of))
     assert "1. ext4 ^has_journal (UNSAFE)" in text
     assert "UNSAFE: no journal" in text
+
+
+def test_of_an_unsafe_row_every_sentence_that_puts_it_first_says_so() -> None:
+    state = run_of({build.EXT4: {}, UNJOURNALED: {Metric.DURABLE: 3.0}, build.XFS: {Metric.DURABLE: 2.0}})
+    grid = build_grid(state)
+    text = " ".join(advice_text(state, grid, advise(state, grid, safety_of, parse_weights("durable=1"))).split())
+    assert text.count("Decidedly behind ext4 ^has_journal (UNSAFE).") == 2
+    slower = run_of({build.EXT4: {}, UNJOURNALED: {Metric.DURABLE: 0.5}})
+    text = advice_text(slower, grid, advise(slower, build_grid(slower), safety_of, parse_weights("durable=1")))
+    assert "No weight of one column alone puts ext4 ^has_journal (UNSAFE) first." in " ".join(text.split())
+
+
+def test_a_row_that_misses_a_limit_is_neither_first_nor_second_and_excludes_no_other() -> None:
+    factors = {
+        build.EXT4: {},
+        build.XFS: {Metric.DURABLE: 4.0, Metric.CHECK: 5.0},
+        UNJOURNALED: {Metric.DURABLE: 2.0, Metric.CHECK: 1.5},
+    }
+    state = run_of(factors, most_check_s="20s")
+    grid = build_grid(state)
+    found = advise(state, grid, safety_of, parse_weights("durable=3,check=1"))
+    assert [one.candidate.title for one in found.best] == ["ext4 ^has_journal"]
+    assert [one.candidate.title for one in found.others] == ["xfs", build.EXT4.label]
+    assert [one.candidate.title for one in found.leading] == ["ext4 ^has_journal", build.EXT4.label]
+    # 3 ln 2 - ln 1.5 = 0 where durable weighs ln 1.5 / ln 2.
+    assert found.turns == ("durable below 0.58 (now 3)", "check above 5.1 (now 1)")
+    text = " ".join(advice_text(state, grid, found).split())
+    assert "misses check" in text
+    assert "Decidedly behind xfs" not in text
+    every = advise(state := run_of(factors, most_check_s="1s"), build_grid(state), safety_of)
+    assert (every.best, every.leading, every.turns, every.deciding) == ((), (), (), ())
+    assert "No row can be advised" in (text := advice_text(state, grid, every))
+    assert "first" not in text
 
 
 def test_damage_found_by_a_check_stands_against_its_row() -> None:
