@@ -17,6 +17,7 @@ from fsconsole.plan.planfile import NO_DEVICE, TargetSpec
 from fsconsole.plan.publications import find_publication, list_publications, read_publication
 from fsconsole.plan.read import find_config, list_configs, parse_plan, read_plan, resolve_plan
 from fsconsole.plan.shipped import is_recipe
+from fsconsole.results.published import beside
 from fsconsole.show.plan_text import plan_lines
 from fsconsole.text import GIB, KIB, MIB
 
@@ -183,6 +184,27 @@ def test_lowes_seven_lines_of_csv_are_whole_but_for_what_was_too_quick() -> None
     assert sum(one.value for one in figures if one.metric.unit.value == "B/s") == KIB * 4_862_065
     assert round(sum(one.value for one in figures if one.metric.unit.value != "B/s"), 1) == 6_636_931.6
     assert rows[0].value(Metric("bonnie_seq_stat")) is None
+
+
+def test_every_row_of_lowes_bonnie_stands_beside_a_variant_of_its_plan_and_read_ahead_is_an_axis() -> None:
+    plan_file = read_plan(find_config("lowe-2009-bonnie"))
+    variants = {variant.as_printed for variant in plan_file.variants}
+    assert variants == {row.as_printed for row in find_publication("lowe-2009-csv").rows}
+    assert variants > {row.as_printed for row in find_publication("lowe-2009").rows}
+    assert dict(plan_file.settings)["read_ahead"] == ("2MiB", "128KiB")
+
+
+def test_caos_printed_ratio_stands_beside_every_run_of_his_plan() -> None:
+    publication = find_publication("cao-2005-quoted")
+    (row,) = publication.rows
+    assert [(one.unit, one.value) for one in row.others] == [("%", 7), ("%", 10)]
+    small = replace(SCRATCH, size_bytes=8 * GIB)
+    plan = build_plan(
+        read_plan(find_config("cao-2005-tiobench")), (small,), load_catalog(), run_id="run", memory_bytes=GIB // 2
+    )
+    assert plan.is_scaled
+    assert beside(publication, [plan]).rows == publication.rows
+    assert row.load in {load.name for cell in plan.cells for load in cell.workloads}
 
 
 def test_every_field_of_chinners_mail_is_there_for_both_filesystems() -> None:
