@@ -199,7 +199,8 @@ _CPU_PARTS = {
 def cpu_words(row: GridRow) -> str:
     """Return who used a row's CPU, the mean over its cells; empty where that was not measured.
 
-    "CPU: 43.1 % of all, of that generator 30.0, kernel 9.0, observer 0.5, others 2.5, not attributed 1.1".
+    "CPU: 43.1 % of all, of that generator 30.0, kernel 9.0, observer 0.5, others 2.5, not attributed 1.1". Where the
+    parts, which are timed, come to more than what /proc/stat counted by ticks, that is said instead of what is left.
     """
     metrics = (Metric.CPU, *_CPU_PARTS.values())
     cells = [[cell.value(metric) for metric in metrics] for cell in row.cells]
@@ -208,8 +209,16 @@ def cpu_words(row: GridRow) -> str:
         return ""
     busy, *parts = (round(sum(column) / len(whole), 1) for column in zip(*whole, strict=True))
     said = [f"{name} {fixed(share, 1)}" for name, share in zip(_CPU_PARTS, parts, strict=True)]
-    # /proc/stat counts by ticks, processes are timed: the sum may be off by some per cent of what was busy.
-    return f"CPU: {fixed(busy, 1)} % of all, of that {', '.join(said)}, not attributed {fixed(busy - sum(parts), 1)}"
+    left = busy - sum(parts)
+    # Each part is rounded by itself: so little below zero is none.
+    rest = f"not attributed {fixed(max(0.0, left), 1)}"
+    if left < -_ROUNDED_AWAY:
+        rest = f"in sum {fixed(-left, 1)} more than by ticks"
+    return f"CPU: {fixed(busy, 1)} % of all, of that {', '.join(said)}, {rest}"
+
+
+_ROUNDED_AWAY = 0.25
+"""Half a tenth for the whole and each of four parts."""
 
 
 def check_words(row: GridRow) -> str:

@@ -191,7 +191,7 @@ def _of_targets(targets: Sequence[DeviceRates]) -> tuple[GaugeValue, GaugeValue,
     known = [device.latency_ms for device in targets if device.latency_ms is not None]
     latency = _missing("latency", "no requests completed")
     if known:
-        end = max(_LATENCY_MS, _end_of_scale(max(known)))
+        end = max(_LATENCY_MS, round_above(max(known)))
         latency = _gauge("latency", max(known), end, f"{significant(max(known))} ms a request", "value")
         latency = _ended(latency, f"{significant(end)} ms")
     if not targets:
@@ -203,7 +203,7 @@ def _of_targets(targets: Sequence[DeviceRates]) -> tuple[GaugeValue, GaugeValue,
     depth = sum(map(_depth, targets))
     requests = sum(device.write_iops + device.read_iops for device in targets)
     text = f"{depth:.1f} queued, {requests:.0f} requests/s"
-    end = max(_QUEUE, _end_of_scale(depth))
+    end = max(_QUEUE, round_above(depth))
     return busy, _ended(_gauge("queue", depth, end, text, "queue"), f"{end:.0f}"), latency
 
 
@@ -267,14 +267,6 @@ def _lower(device: DeviceRates, end_bytes_s: float) -> GaugeValue:
 
 def _depth(device: DeviceRates) -> float:
     return float(device.in_flight) if device.queue_depth is None else device.queue_depth
-
-
-def _end_of_scale(value: float) -> float:
-    """Return the next of 1, 2, 5, 10, ... that is not below a value, so that a scale seldom moves."""
-    end = 1.0
-    while value > end * 10:
-        end *= 10
-    return next(end * step for step in (1, 2, 5, 10) if value <= end * step)
 
 
 # The same as ASCII text, for the live view of a run and for `fsconsole gauges`.

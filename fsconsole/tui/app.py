@@ -191,6 +191,9 @@ def run_console(
     if is_screen(os.environ.get("TERM", "")):
         # Textual would send 24-bit colours, which GNU screen 4 takes for other things.
         os.environ.pop("COLORTERM", None)
+    if not os.environ.get("NO_COLOR"):
+        # Textual takes an empty one, too, for a wish to have no colours (https://no-color.org: present and not empty).
+        os.environ.pop("NO_COLOR", None)
     # What is loaded by now stays to the end: whoever presses a key need not wait until Python has looked through it again.
     gc.freeze()
     is_root = os.geteuid() == 0

@@ -106,8 +106,9 @@ def colours(raw: bytes) -> set[bytes]:
     return {one for one in parameters if re.fullmatch(rb"[349][0-8]|10[0-7]", one)}
 
 
-def test_the_linux_console_gets_16_colours_and_characters_of_its_font(tmp_path: Path) -> None:
-    raw = sent({"TERM": "linux", "COLORTERM": "truecolor", **UTF8}, tmp_path)
+@pytest.mark.parametrize("more", [{}, {"NO_COLOR": ""}], ids=["", "empty NO_COLOR"])
+def test_the_linux_console_gets_16_colours_and_characters_of_its_font(more: dict[str, str], tmp_path: Path) -> None:
+    raw = sent({"TERM": "linux", "COLORTERM": "truecolor", **UTF8, **more}, tmp_path)
     odd = {character for character in drawn_for_real(raw) if not character.isascii()}
     assert odd
     assert odd <= SAFE_CHARACTERS

@@ -122,6 +122,14 @@ def test_the_cpu_s_split_adds_up_for_each_row_with_what_is_not_attributed() -> N
     assert cpu_words(build_grid(build.demo()).rows[0]) == ""
 
 
+def test_what_is_not_attributed_of_the_cpu_is_never_below_zero() -> None:
+    for kernel, words in ((12.6, "not attributed 0.0"), (17.0, "in sum 4.5 more than by ticks")):
+        split = {Metric.CPU: 42.5, Metric.CPU_BY_GENERATOR: 30.0, Metric.CPU_BY_KERNEL: kernel, Metric.OBSERVER: 0.0}
+        steps = build.finished_steps({**split, Metric.CPU_BY_OTHERS: 0.0})
+        (row,) = build_grid(build.run([build.cell(0)], [CellState(0, CellStatus.DONE, 1, "", steps)])).rows
+        assert cpu_words(row).endswith(f"others 0.0, {words}")
+
+
 def test_what_a_check_costs_is_a_range_and_is_not_told_below_a_tenth_full_or_of_a_damaged_one() -> None:
     # 10 of 100 GiB and 2 million inodes: 7 s of which 2 for the empty one, 3.0 GiB of which 0.5.
     full = {

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
-from fsconsole.model.state import CellState, RunStatus
-from fsconsole.show.race import MOST_ROWS, race_lines
+from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
+from fsconsole.show.race import MOST_ROWS, current_workload, race_lines
 from fsconsole.text import cells_of
 from tests.unit.results import build
 
@@ -41,6 +42,67 @@ def test_many_variants_take_few_lines_and_the_running_one_and_the_baseline_are_a
     assert "6 more" in lines[0]
     assert any(line.startswith(">ext4 number 11") for line in lines)
     assert any(line.endswith("base") for line in lines)
+
+
+def test_of_27_variants_the_best_three_the_baseline_the_running_one_and_one_neighbour_are_shown() -> None:
+    # The baseline is the worst: the ranking is that of the numbers, downwards.
+    variants = [replace(build.EXT4, label=f"ext4 number {n:02}") for n in range(27)]
+    cells = [build.cell(n + 27 * again, one, repeat=1 + again) for again in (0, 1) for n, one in enumerate(variants)]
+    done = [build.done(n, factors={Metric.DURABLE: 1 + n / 10}) for n in range(27)]
+    states = [*done, *(CellState(n) for n in range(27, 39)), build.running(39), *(CellState(n) for n in range(40, 54))]
+    head, *rows = race_lines(build.run(cells, states, status=RunStatus.RUNNING), 80)
+    assert "21 more" in head
+    assert [row[1:15] for row in rows] == [f"ext4 number {n}" for n in ("26", "25", "24", "13", "12", "00")]
+    assert [row[0] for row in rows] == [" ", " ", " ", " ", ">", " "]
+    assert rows[4].endswith("running #2")
+    assert rows[5].endswith("base")
+
+
+MORE = replace(build.LARGE_FILES, name="small files")
+
+
+def two_loads(at: int | None) -> RunState:
+    """Two cells with two workloads each, of which the second cell is in the step of that number."""
+    steps = (*build.STEPS[:4], *(replace(step, workload=1) for step in build.STEPS[2:4]), *build.STEPS[4:])
+    cells = [replace(build.cell(n), workloads=(build.LARGE_FILES, MORE), steps=steps) for n in range(2)]
+    if at is None:
+        return build.run(cells, [CellState(0), CellState(1)], status=RunStatus.RUNNING)
+    begun = tuple(StepState(n, steps[n].kind, steps[n].title, n) for n in range(at + 1))
+    states = [CellState(0), CellState(1, CellStatus.RUNNING, 1, "", begun)]
+    return build.run(cells, states, status=RunStatus.RUNNING)
+
+
+@pytest.mark.parametrize(
+    ("at", "workload"),
+    [(None, 0), (0, 0), (1, 0), (2, 0), (3, 0), (4, 1), (5, 1), (7, 1)],
+    ids=["between cells", "gate", "mkfs", "load 1", "drain 1", "load 2", "drain 2", "check"],
+)
+def test_the_current_workload_is_the_last_one_that_the_running_cell_began(at: int | None, workload: int) -> None:
+    assert current_workload(two_loads(at)) == workload
+
+
+def test_of_several_workloads_the_current_ones_block_is_ranked_with_its_own_figures_and_name() -> None:
+    steps = (*build.STEPS[:4], *(replace(step, workload=1) for step in build.STEPS[2:4]), *build.STEPS[4:])
+    variants = (build.EXT4, build.XFS, build.EXT4, build.XFS)
+    cells = [
+        replace(build.cell(n, one, repeat=1 + n // 2), workloads=(build.LARGE_FILES, MORE), steps=steps)
+        for n, one in enumerate(variants)
+    ]
+
+    def done(index: int, first: float, second: float) -> CellState:
+        found = build.finished_steps({}, kinds=steps)
+        for number, rate in ((3, first), (5, second)):
+            measured = (Measurement(Metric.DURABLE, rate),)
+            found = (*found[:number], replace(found[number], measurements=measured), *found[number + 1 :])
+        return CellState(index, CellStatus.DONE, 1, "", found)
+
+    for at, name, order in ((2, "large files", ["ext4", "xfs"]), (4, "small files", ["xfs", "ext4"])):
+        begun = tuple(StepState(n, steps[n].kind, steps[n].title, n) for n in range(at + 1))
+        running = CellState(2, CellStatus.RUNNING, 1, "", begun)
+        states = [done(0, 200e6, 100e6), done(1, 100e6, 300e6), running, CellState(3)]
+        head, *rows = race_lines(build.run(cells, states, status=RunStatus.RUNNING), 80)
+        assert head.lstrip().startswith(f"{name}: durable, MB/s so far")
+        assert [row.lstrip(">").split()[0] for row in rows] == order
 
 
 def test_nothing_is_ranked_before_the_first_figure() -> None:

@@ -221,6 +221,18 @@ def test_throughput_is_set_against_the_raw_row_where_there_is_one_else_against_t
     assert (read.maximum, read.end) == (1e9, "1000 MB/s")
 
 
+def test_no_value_reaches_the_end_of_a_scale_that_has_no_natural_one() -> None:
+    device = build.sample().devices[0]
+    for depth, latency_ms in ((1.0, 0.5), (32.0, 10.0), (100.0, 1000.0), (1023.0, 9.99)):
+        rates = replace(device, queue_depth=depth, latency_ms=latency_ms)
+        shown = of(looked_at(full(devices=(rates,))))
+        for label, value, least in (("queue", depth, 32.0), ("latency", latency_ms, 10.0)):
+            assert shown[label].value == value
+            assert least <= shown[label].maximum
+            assert value < shown[label].maximum, (label, value)
+            assert shown[label].end.startswith(f"{shown[label].maximum:.0f}")
+
+
 def test_texts_fit_their_room_so_that_the_bars_of_all_gauges_are_equally_long() -> None:
     for bytes_s in (0.0, 51_700.0, 999_000.0, 1.3e6, 12.3e6, 1299e6):
         device = replace(build.sample().devices[0], write_bytes_s=bytes_s)

@@ -273,6 +273,15 @@ def test_a_ring_takes_the_place_of_the_bar_in_80_columns_and_stands_beside_it_in
     narrow, wide = (words_of(gauge_line(value, width, ASCII, label_width=9, text_width=34)) for width in (80, 120))
     assert "[" not in narrow
     assert "60 s  ::::" in narrow
+    for text, end in (
+        ("410 MB/s of peak 820", "to 1000 MB/s"),
+        ("1299 MB/s of peak 1347", "1500 MB/s"),
+        ("x" * 34, ""),
+    ):
+        rate = GaugeValue("write", 410, 1000, text, history=ring, end=end.removeprefix("to ") or "1500 MB/s")
+        narrow = words_of(gauge_line(rate, 80, ASCII, label_width=9, text_width=34))
+        assert narrow[10:45] == f"{text}{end.rjust(34 - len(text))} "
+        assert narrow[45:50] == "60 s "
     assert "[###" in wide
     assert " 60 s " in wide
 
