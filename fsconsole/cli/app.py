@@ -195,16 +195,20 @@ class Group(TyperGroup):
 
 def _require_effect(ctx: Any, command: Any) -> None:
     """Raise Misused for options before a command that has no use for them."""
-    root = ctx.find_root()
     takers = [command, *(command.commands.values() if isinstance(command, TyperGroup) else ())]
     used = {name for taker in takers for parameter in taker.get_params(ctx) for name in parameter.opts}
+    path = f"{ctx.command_path} {command.name}"
+    _refuse_others(ctx.find_root(), used, f"on `{path}`", path)
+
+
+def _refuse_others(root: Any, used: set[str], where: str, command: str = "fsconsole") -> None:
+    """Raise Misused for an option of fsconsole itself that was given and is none of those used."""
     for parameter in root.command.get_params(root):
         was_given = root.get_parameter_source(parameter.name).name == "COMMANDLINE"
         if was_given and used.isdisjoint(parameter.opts):
             from fsconsole.errors import Misused
 
-            path = f"{ctx.command_path} {command.name}"
-            raise Misused(what=f"{parameter.opts[0]} has no effect on `{path}`.", nearest="", command=path)
+            raise Misused(what=f"{parameter.opts[0]} has no effect {where}.", nearest="", command=command)
 
 
 class Commands(Group):
@@ -283,6 +287,7 @@ def _options(
 ) -> None:
     """Options of fsconsole itself; without a command it shows the console, where there is a terminal."""
     if version:
+        _refuse_others(ctx, {"--version", "--verbose"}, "with --version")
         _print_version(verbose=verbose)
         return
     if verbose:
@@ -294,4 +299,6 @@ def _options(
 
         show_console(runs_dir, ascii_only=ascii_only, slow_link=slow_link)
         return
+    if ctx.invoked_subcommand is None:
+        _refuse_others(ctx, set(), "without a terminal, which the console needs")
     show_help_for_nothing(ctx)

@@ -77,7 +77,8 @@ def quick_plan(words: Sequence[str], load: str = STREAMS, threads: int = 0, size
     for table in document["workload"]:
         # A limit is a recipe's question, not this comparison's.
         table.pop("require", None)
-        if threads and table["kind"] in {kind.value for kind in BUILT_IN}:
+        if threads:
+            _require_threads(table, load, threads)
             table["threads"] = threads
     document |= {"schema": SCHEMA, "title": f"quick: {load}", "scale": "fit"}
     document["variant"] = list(map(row_table, words))
@@ -88,6 +89,13 @@ def quick_plan(words: Sequence[str], load: str = STREAMS, threads: int = 0, size
     rows = list_candidates(plan, load_catalog())
     _require_different(words, rows)
     return _of_size(_reread(_labelled(plan, rows)), load, size_bytes)
+
+
+def _require_threads(table: dict[str, Any], load: str, threads: int) -> None:
+    """Raise PlanBadValue for a load that takes no number of threads."""
+    if table["kind"] not in {kind.value for kind in BUILT_IN}:
+        why = f"'{table['name']}' of {load} is a program, which takes no threads"
+        raise PlanBadValue(PLACE, "--threads", str(threads), why, "another load; or a plan of your own, by --save FILE")
 
 
 def _labelled(plan: PlanFile, rows: Sequence[Candidate]) -> PlanFile:

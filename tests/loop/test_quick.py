@@ -37,6 +37,20 @@ def test_nothing_is_wiped_without_consent_to_just_this_device(tmp_path: Path, bl
     assert not list_runs(str(tmp_path / "runs"))
 
 
+def test_a_run_starts_once_the_devices_name_is_typed(tmp_path: Path, blank: str) -> None:
+    run("mkfs.ext4", "-q", "-F", blank)
+    runs = str(tmp_path / "runs")
+    words = ("quick", "-d", blank, "ext2", "--size", "4MiB", "--for", "1s", "--runs", runs)
+    with terminal(os.environ, *words) as fd:
+        read_until(fd, b"to wipe it and start")
+        assert not list_runs(runs)
+        os.write(fd, f"{os.path.basename(blank)}\n".encode())
+        read_until(fd, b"fsconsole advise")
+    (folder,) = list_runs(runs)
+    assert_nothing_left(blank, folder)
+    assert {cell.status for cell in read_state(folder).cells} == {CellStatus.DONE}
+
+
 def test_a_comparison_comes_to_its_end_and_its_saved_plan_is_what_was_run(tmp_path: Path, device: str) -> None:
     runs, saved = str(tmp_path / "runs"), str(tmp_path / "saved.toml")
     done = fsconsole(

@@ -39,6 +39,11 @@ from tests.unit.cli.recorded import Terminal, run_command
         (("results", "--bogus"), "No such option: --bogus", "See `fsconsole results --help`"),
         (("runs", "--runs", ""), "--runs is empty", "See `fsconsole --help`"),
         (("--runs", "", "runs"), "--runs is empty", "See `fsconsole --help`"),
+        (("--version", "--ascii"), "--ascii has no effect with --version", "See `fsconsole --help`"),
+        (("--version", "-v", "--runs", "/srv"), "--runs has no effect with --version", "See `fsconsole --help`"),
+        (("--ascii",), "--ascii has no effect without a terminal, which the console needs", "See `fsconsole --help`"),
+        (("--slow-link",), "--slow-link has no effect without a terminal, .*", "See `fsconsole --help`"),
+        (("--runs", "/srv"), "--runs has no effect without a terminal, .*", "See `fsconsole --help`"),
         (("quick", "ext4"), "Missing option '--device'", "See `fsconsole quick --help`"),
     ],
 )  # fmt: skip

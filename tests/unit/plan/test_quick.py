@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -133,6 +134,25 @@ def test_the_plan_is_told_in_18_lines_of_80_columns(load: str) -> None:
     assert len(lines) <= 18, lines
     assert max(map(len, lines)) <= 80
     assert lines[-1] == "Nothing was touched."
+
+
+def test_threads_are_those_of_each_load_and_a_load_that_takes_none_is_an_error() -> None:
+    assert [load.threads for load in quick_plan(["ext4"], threads=7).workloads] == [7, 7]
+    with pytest.raises(PlanBadValue, match="--threads = 8: 'tar' of small-files is a program") as told:
+        quick_plan(["ext4"], "small-files", threads=8)
+    assert "--save FILE" in told.value.hint
+
+
+def test_the_difference_that_the_rounds_of_a_time_can_find_is_told_and_more_time_finds_less() -> None:
+    told = []
+    for budget_s in (36000, 200):
+        found = fitted(quick_plan(["ext4", "xfs"]), budget_s, expand)
+        lines = short_plan_lines(found.plan, (), "", power_of(found.plan, 0.05), notes=found.notes, width=200)
+        (line,) = [line for line in lines if line.startswith("finds ")]
+        assert "last run here" in line
+        told.append([int(share) for share in re.findall(r"(\d+) % at (?:a deviation of )?(?:5|10) %", line)])
+    # 3 rounds find with the same chance only what is over four times larger than what 12 find.
+    assert told == [[6, 13, 6], [26, 59, 26]]
 
 
 def test_less_than_the_size_that_was_asked_for_is_said() -> None:
