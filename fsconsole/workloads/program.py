@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from os.path import realpath
+from os.path import isfile, realpath
 
 from msgspec.structs import replace
 
@@ -91,13 +91,13 @@ def prepare_program(  # noqa: PLR0913 (each is a fact of its own)
     for name in dict.fromkeys(("bwrap", *(argv[0] for argv in argvs))):
         find_program(name)
     outputs = tuple(os.memfd_create(f"fsconsole-{name}", os.MFD_CLOEXEC) for name in ("out", "err"))
-    readable = (*interpreter_places(), *workload.sources)
+    unseen, readable = _without_etc(workload)
     try:
         with caged(
             _LAUNCHER,
             tree=tree,
-            readable=readable,
-            hidden=[realpath(path) for path in hidden],
+            readable=(*interpreter_places(), *workload.sources, *readable),
+            hidden=[*(realpath(path) for path in hidden), *unseen],
             fds=outputs,
             # A service may listen somewhere below a source.
             allow_sockets=not workload.sources,
@@ -114,6 +114,21 @@ def prepare_program(  # noqa: PLR0913 (each is a fact of its own)
         job = ProgramJob(path, device, argvs, out, err, inode, files, workload.directories, tuple(seen))
         running.send(encode(job))
     return ProgramLoad(running, workload, program, directory, _shown(argvs[0]), outputs)
+
+
+_ETC, _LOADER_CACHE = "/etc", "/etc/ld.so.cache"
+
+
+def _without_etc(workload: Workload) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what a copy is not shown, and what of that it needs all the same: no file of /etc unless that is a source.
+
+    cp lists a directory by its name (coreutils 9.1, copy_dir): what became a link since it looked leads it elsewhere.
+    """
+    if not workload.sources or workload.kind is not WorkloadKind.COPY:
+        return (), ()
+    if any(f"{source}/".startswith(f"{_ETC}/") for source in workload.sources):
+        return (), ()
+    return (_ETC,), (_LOADER_CACHE,) if isfile(_LOADER_CACHE) else ()
 
 
 _MOST_WORDS = 50
