@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pwd
+import re
 import shutil
 import signal
 import sqlite3
@@ -23,10 +24,13 @@ from fsconsole.errors import ExitCode
 from fsconsole.errors.runs import GeneratorFailed
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import list_runs
+from fsconsole.model.metrics import Metric
 from fsconsole.model.place import own_name
-from fsconsole.model.state import CellStatus, RunStatus
+from fsconsole.model.plan import Cell
+from fsconsole.model.state import CellState, CellStatus, RunStatus
 from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.text import MIB
+from fsconsole.units import format_bytes
 from fsconsole.workloads.builtin import prepare_load
 from tests.conftest import MakeLoopDevice, Mount, run
 from tests.loop.runs import (
@@ -62,6 +66,21 @@ SLOW_PLAN = """
 schema = 1
 repeats = 1
 workload = [{ kind = "create", threads = 2, file_size = "128KiB", block_size = "1" }]
+"""
+JOB = "[writes]\nrw=write\nbs=16k\nsize=512k\nnumjobs=2\nfsync=8\ngroup_reporting\n"
+PROGRAMS = """
+[[workload]]
+name = "a command"
+kind = "command"
+argv = ["sh", "-c", "mkdir inner && head -c 300000 /dev/urandom > inner/one && cp inner/one two"]
+[[workload]]
+name = "a job"
+kind = "fio"
+job = "job.fio"
+[[workload]]
+name = "a copy"
+kind = "copy"
+sources = ["SOURCES"]
 """
 AUTO_PLAN = PLAN.replace("files = 8", 'size = "auto"').replace("repeats = 1", 'repeats = 1\nload_time = "0.1s"')
 
@@ -129,6 +148,87 @@ def test_directories_are_rows_in_rounds_and_what_was_made_is_deleted(
     report = succeed("results", "--runs", runs)
     assert "filesystem: delete" in report
     assert ": ext4 on /dev/loop" in " ".join(report.split())
+
+
+def loads_of(cell: CellState, planned: Cell) -> dict[str, dict[Metric, float]]:
+    """Return the figures of each load, by its name."""
+    found: dict[str, dict[Metric, float]] = {load.name: {} for load in planned.workloads}
+    for step in cell.steps:
+        number = planned.steps[step.number].workload
+        if number is not None:
+            found[planned.workloads[number].name] |= {one.metric: one.value for one in step.measurements}
+    return found
+
+
+def with_sources(place: Path) -> str:
+    """Return the loads by programs, with their fio job and a tree of sources in a directory that all may read."""
+    (place / "job.fio").write_text(JOB)
+    (place / "sources").mkdir(mode=0o755)
+    for number in range(3):
+        (place / "sources" / f"f{number}").write_bytes(os.urandom(1000))
+    return PROGRAMS.replace("SOURCES", str(place / "sources"))
+
+
+def assert_figures_of_programs(loads: dict[str, dict[Metric, float]]) -> None:
+    assert loads["a command"][Metric.FILES_MADE] == 2
+    assert loads["a command"][Metric.REAL] > 0
+    assert (loads["a job"][Metric.WRITTEN], loads["a job"][Metric.FSYNC_COUNT] >= 6) == (MIB, True)
+    assert (loads["a copy"][Metric.WRITTEN], loads["a copy"][Metric.FILES_MADE]) == (3000, 3)
+    assert all(Metric.REAL_DRAINED in loads[name] for name in ("a command", "a job", "a copy"))
+
+
+@pytest.mark.skipif(not (shutil.which("fio") and shutil.which("bonnie++")), reason="fio and bonnie++ are not installed")
+def test_programs_write_in_a_directory_and_nothing_of_theirs_is_left(disk: Path, runs: str, tmp_path: Path) -> None:
+    more = """
+    [[workload]]
+    name = "dds"
+    kind = "create"
+    generator = "dd"
+    data = "zero"
+    files = 4
+    file_size = "64KiB"
+    [[workload]]
+    name = "bonnie++"
+    kind = "bonnie"
+    files = 1024
+    directories = 64
+    """
+    plan = "schema = 1\nrepeats = 1\n" + with_sources(tmp_path) + more
+    before = everything_below(disk)
+    done = fsconsole("run", written(tmp_path, plan), "-D", str(disk / "data"), "--runs", runs)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert everything_below(disk) == before
+    (folder,) = list_runs(runs)
+    state = read_state(folder)
+    (cell,) = state.cells
+    assert cell.status is CellStatus.DONE, cell.reason
+    loads = loads_of(cell, state.request.plan.cells[0])
+    assert_figures_of_programs(loads)
+    assert (loads["dds"][Metric.WRITTEN], loads["dds"][Metric.FILES_MAPPED]) == (4 * 64 * 1024, 4)
+    assert loads["bonnie++"][Metric("bonnie_ran_del_latency")] > 0
+
+
+def test_a_load_is_stopped_when_what_must_stay_free_is_all_that_is_left(disk: Path, runs: str, tmp_path: Path) -> None:
+    room = os.statvfs(disk)
+    reserve = int(room.f_blocks * room.f_frsize * 0.05)
+    with (disk / "data" / "others").open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, room.f_bavail * room.f_frsize - reserve - MIB)
+    before = everything_below(disk)
+    fill = "while head -c 32768 /dev/zero; do sleep 0.01; done > f || exit 7"
+    plan = f'schema = 1\nrepeats = 1\nworkload = [{{ kind = "command", argv = ["sh", "-c", "{fill}"] }}]\n'
+    done = fsconsole("run", written(tmp_path, plan), "-D", str(disk / "data"), "--runs", runs)
+    assert done.returncode != 0
+    (folder,) = list_runs(runs)
+    (cell,) = read_state(folder).cells
+    assert cell.status is CellStatus.FAILED
+    told = re.fullmatch(r"workload: stopped: less than (.+) were free on (.+): 5 % stay free for others", cell.reason)
+    assert told, cell.reason
+    assert told.groups() == (format_bytes(reserve), str(disk / "data"))
+    # Stopped, not full: what it printed would say so.
+    outputs = [path.read_text(errors="replace") for path in Path(folder.raw).iterdir()]
+    assert not [text for text in outputs if "No space left" in text]
+    assert everything_below(disk) == before
+    assert os.statvfs(disk).f_bavail * room.f_frsize > reserve
 
 
 def test_cleanup_after_kill_9_removes_the_run_s_own_directory_and_nothing_that_was_put_into_it(
@@ -248,7 +348,8 @@ def test_a_user_without_root_runs_a_plan_to_its_end_and_is_told_what_is_missing(
 ) -> None:
     disk = open_disk
     plan = home / "plan.toml"
-    shutil.copy(written(tmp_path, PLAN), plan)
+    programs = with_sources(home) if shutil.which("fio") else ""
+    shutil.copy(written(tmp_path, PLAN + programs), plan)
     private = ("-m", "fsconsole", "plan", str(plan), "-D", str(disk / "data"))
     assert "is not writable for you" in as_nobody(home, *private).stderr
     mine = disk / "mine"
@@ -266,6 +367,10 @@ def test_a_user_without_root_runs_a_plan_to_its_end_and_is_told_what_is_missing(
     assert done.returncode == 0, done.stdout + done.stderr
     assert "without root" in done.stdout
     assert os.listdir(mine) == []
+    state = read_state(list_runs(runs)[0])
+    assert state.cells[0].status is CellStatus.DONE
+    if programs:
+        assert_figures_of_programs(loads_of(state.cells[0], state.request.plan.cells[0]))
     assert "Nothing to clean up" in as_nobody(home, "-m", "fsconsole", "cleanup", "--runs", runs).stdout
 
 

@@ -36,6 +36,8 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import ArraySpec, Step, StepKind, Write
 from fsconsole.model.state import HeldSetting
 from fsconsole.text import MIB
+from fsconsole.workloads import run_directory
+from fsconsole.workloads.tree import DIRECTORY_FLAGS
 from tests.unit.results import build
 
 KILLED = "Memory cgroup out of memory: Killed process 77 (python3) total-vm:1kB, UID:0"
@@ -192,7 +194,7 @@ def test_a_filesystem_without_extent_maps_has_a_warning_and_the_cell_goes_on(
     assert hint == "Use another."
 
 
-STEP = Step(StepKind.QUIESCE, "wait")
+STEP, DRAIN = Step(StepKind.QUIESCE, "wait"), Step(StepKind.DRAIN, "drain")
 
 
 def waited_s(dirty_bytes: int, monkeypatch: pytest.MonkeyPatch) -> tuple[float, list[events.WarningKind]]:
@@ -219,6 +221,41 @@ def test_8_mib_dirty_are_a_machine_at_rest_and_more_is_waited_for_a_minute_and_w
     seconds, warned = waited_s(9 * MIB, monkeypatch)
     assert 60 < seconds < 61
     assert warned == [events.WarningKind.OTHER_IO]
+
+
+class Written(Exception):
+    """The drain has written all that it writes."""
+
+
+def test_the_drain_in_a_directory_is_the_fsync_of_its_own_files_and_of_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "others").write_text("dirty")
+    own = run_directory.make(str(tmp_path), os.open(tmp_path, DIRECTORY_FLAGS), "20261123-000000-abcd")
+    (Path(own.tree) / "inner").mkdir()
+    for name in ("one", "inner/two"):
+        (Path(own.tree) / name).write_text("dirty")
+    (Path(own.tree) / "link").symlink_to(tmp_path / "others")
+    synced: list[int] = []
+    real = os.fsync
+
+    def fsync(fd: int) -> None:
+        synced.append(os.fstat(fd).st_ino)
+        real(fd)
+
+    def written() -> None:
+        raise Written
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(load, "syncfs", lambda _fd: pytest.fail("it would wait for what others have written"))
+    run = SimpleNamespace(requests=SimpleNamespace(interrupting=False))
+    window = SimpleNamespace(traffic=SimpleNamespace(close=written))
+    with pytest.raises(Written):
+        load.drain(cast("CellWork", SimpleNamespace(own=own, run=run, window=window)), DRAIN)
+    trees = [Path(own.tree, name) for name in ("", "one", "inner", "inner/two")]
+    assert sorted(synced) == sorted(path.stat().st_ino for path in trees)
+    run_directory.remove(own)
+    own.close()
 
 
 RECORDED = Path(__file__).parents[2] / "data" / "mdstat"
