@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from fsconsole.client.runs import living_runs
 from fsconsole.errors import FsconsoleError
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import is_alive, list_runs
+from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.model.events import CommandFinished, ControlAnswer, Verb
 from fsconsole.model.plan import StepKind
 from fsconsole.model.state import OPEN_STATUSES, CellState, CellStatus, RunState, RunStatus, StepState
@@ -74,6 +76,15 @@ def going(runs_dir: str, now_ns: int) -> tuple[Going, ...]:
             place = f"{place}, on {', '.join(plan.targets)}" if plan.targets else place
             found.append(Going(folder, printable(plan.title.strip() or folder.name), printable(place)))
     return tuple(found)
+
+
+def still_running(runs_dir: str) -> tuple[str, ...]:
+    """Return a sentence for each run that goes on when the console is left. Raises NotRoot, RunsReadOnly."""
+    place = "" if runs_dir == DEFAULT_RUNS_DIR else f" --runs {shlex.quote(runs_dir)}"
+    return tuple(
+        f"Run {run.name} is still running; `fsconsole` or `fsconsole attach {run.name}{place}` shows it again."
+        for run in living_runs(runs_dir)
+    )
 
 
 RUNNING = "RUNNING"

@@ -8,6 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from typing import Any, ClassVar
@@ -24,7 +25,7 @@ from textual.scrollbar import ScrollBar
 from fsconsole.client.children import Children
 from fsconsole.errors import ConsoleFailed, FsconsoleError, NoTerminal
 from fsconsole.journal.folder import RunFolder
-from fsconsole.show.run import going, head_words, line_of
+from fsconsole.show.run import going, head_words, line_of, still_running
 from fsconsole.show.terminal import Colours, encoding_of, is_screen, terminal_of
 from fsconsole.text import printable
 from fsconsole.tui import keys
@@ -36,6 +37,7 @@ from fsconsole.tui.widgets.chrome import BlockScrollBar, Head
 
 _TOUR = "A recorded run: v replays the race, up and down tell why, A says what may be best, enter opens a cell, 1 to 5 screens."
 _STARTS_POLL_S, _RUN_POLL_S = 0.05, 2.0
+_FAREWELL_S = 2.0
 _KEY_WORDS = {"↑": "up", "↓": "down", "←": "left", "→": "right", "⏎": "enter", "⌫": "bksp"}
 """Instead of arrows, which console fonts lack."""
 
@@ -154,10 +156,17 @@ class ConsoleApp(App[None], inherit_bindings=False):
             asked = AskScreen("Quit all the same?", " ".join(lost), yes="Quit")
             self.push_screen(asked, lambda agreed: self._cancel_and_leave() if agreed else None)
 
-    def _leave(self) -> None:
-        shown = self.screen_stack[0]
-        farewell = shown.farewell() if isinstance(shown, ConsoleScreen) else ""
-        self.exit(message=Text(printable(farewell)) if farewell else None)
+    @work(group="leave", exclusive=True)
+    async def _leave(self) -> None:
+        """Leave, and print which runs go on; a disk that doesn't answer holds nobody up."""
+        said: tuple[str, ...] = ()
+        with suppress(FsconsoleError, asyncio.TimeoutError):
+            said = await asyncio.wait_for(in_background(partial(still_running, self.session.runs_dir)), _FAREWELL_S)
+        self._exit_with(said)
+
+    def _exit_with(self, said: Iterable[str]) -> None:
+        left = "\n".join(map(printable, said))
+        self.exit(message=Text(left) if left else None)
 
     def _cancel_and_leave(self) -> None:
         """Leave; a start that is under way might leave a run, and is cancelled before."""
@@ -173,8 +182,7 @@ class ConsoleApp(App[None], inherit_bindings=False):
     async def _leave_after_starts(self) -> None:
         while self.session.starts:
             await asyncio.sleep(_STARTS_POLL_S)
-        left = "\n".join(self.session.unstopped)
-        self.exit(message=Text(printable(left)) if left else None)
+        self._exit_with(self.session.unstopped)
 
     def action_show_help(self) -> None:
         self.push_screen(HelpScreen(self.screen))

@@ -92,7 +92,7 @@ KEYS = (
         Use("plan", "focus('#sections')", "Sections", "back to the list of sections", rank=6),
         Use("run", "follow", "Follow", "mark the running cell again"),
         Use("runs", "show_all", "All", "show all runs again"),
-        Use("cell", "dismiss", "Back", "to the grid", rank=9, shown="esc"),
+        Use("cell", "dismiss", "Back", "to the grid, or to the run", rank=9, shown="esc"),
         Use("replay", "dismiss", "Back", "to the figures", rank=9, shown="esc"),
         Use("filter", "clear", "All", "show all lines again", rank=9),
         Use("dialog", "dismiss", "Cancel", "go back, change nothing", rank=9),
@@ -108,6 +108,8 @@ KEYS = (
         Use("devices", "plan", "Plan", "plan with what is ticked", rank=1, priority=True),
         Use("list", "open", "Open", "open this line"),
         Use("table", "open", "Open", "open this row", rank=1),
+        Use("run", "cell", "Cell", "curves, figures and commands of the marked variant's running or last cell", rank=5,
+            priority=True),
         Use("output", "dismiss", "Close", "back"),
     )),
     Key(("f10",), "accept what the dialog asks for, or start", (
@@ -241,7 +243,7 @@ KEYS = (
     )),
     Key(("l",), "commands", (
         Use("plan", "commands", "Commands", "the exact commands of any cell", rank=8),
-        Use("run", "log", "Log", "commands of the marked cell, with their output", rank=5),
+        Use("run", "log", "Log", "commands of the marked cell, with their output", rank=7),
         Use("cell", "section('commands')", "Commands", "what was run"),
     )),
     Key(("<",), "move to the front", (
@@ -278,7 +280,7 @@ KEYS = (
         Use("cell", "beside", "Beside", "another cell beside this one, on the same scales; again: without"),
     )),
     Key(("t",), "chart", (
-        Use("run", "plotted", "Chart", "draw throughput and dirty memory, CPU, or nothing", rank=7),
+        Use("run", "plotted", "Chart", "draw throughput and dirty memory, CPU, or nothing", rank=8),
         Use("results", "curves", "Curves", "draw this block's columns over threads, block sizes, ..."),
         Use("cell", "section('curves')", "Curves", "over time"),
     )),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections import Counter
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from textual.dom import DOMNode
 
 from fsconsole.client.children import Done
 from fsconsole.model.events import Verb
+from fsconsole.tui import app as tui_app
 from fsconsole.tui import keys, screens, widgets
 from fsconsole.tui.app import ConsoleApp
 from tests.tui.device_lists import NO_DEVICES
@@ -136,14 +138,35 @@ async def test_quitting_asks_where_the_plan_is_not_saved_and_a_second_q_does_not
             assert app._exit
 
 
-async def test_ctrl_c_detaches_from_a_living_run_and_says_how_to_come_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("screen", "words"), [("2", "Start"), ("3", "WORKLOAD"), ("4", "No verdicts"), ("5", "2 runs")]
+)
+async def test_whoever_leaves_beside_a_living_run_is_told_how_to_come_back_whatever_is_shown(
+    screen: str, words: str, tmp_path: Path
+) -> None:
+    other = recorded("grid", tmp_path)
     with living_run(tmp_path) as run:
-        app = console(folder=run.folder, runs_dir=tmp_path)
+        app = console(folder=run.folder if screen == "3" else other, runs_dir=tmp_path)
         said: list[str] = []
         app.exit = lambda *_, message=None, **__: said.append(str(message))  # type: ignore[method-assign]
-        async with drive(app, "3") as pilot:
-            await shows(pilot, "WORKLOAD")
+        async with drive(app, screen) as pilot:
+            await shows(pilot, words)
             await pilot.press("ctrl+c")
-            await pilot.pause()
+            await until(pilot, lambda: said, "it is left")
         assert run.asked == []
-    assert f"fsconsole attach {run.folder.name}" in said[0]
+    again = f"`fsconsole` or `fsconsole attach {run.folder.name} --runs {tmp_path}` shows it again."
+    assert said == [f"Run {run.folder.name} is still running; {again}"]
+
+
+async def test_a_disk_that_does_not_answer_keeps_nobody_from_leaving(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hangs = threading.Event()
+    monkeypatch.setattr(tui_app, "still_running", lambda _runs_dir: hangs.wait())
+    monkeypatch.setattr(tui_app, "_FAREWELL_S", 0.01)
+    app = console(runs_dir=tmp_path)
+    async with drive(app, "5") as pilot:
+        await shows(pilot, "There are no runs")
+        await pilot.press("q")
+        await until(pilot, lambda: app._exit, "it is left")
+    hangs.set()

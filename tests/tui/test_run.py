@@ -24,7 +24,7 @@ from fsconsole.tui.widgets.lists import List
 from tests.conftest import wait_until
 from tests.tui.harness import SIZES, Scripted, console, drive, picture
 from tests.tui.living import DRAINING, NEXT, living_run
-from tests.tui.recorded import all_recorded, recorded
+from tests.tui.recorded import all_recorded, imported, recorded
 from tests.tui.snapshots import assert_looks_as_kept
 from tests.tui.waiting import shows, until
 
@@ -194,6 +194,48 @@ async def test_a_key_asks_the_engine_and_its_answer_is_said(tmp_path: Path, monk
             await pilot.pause()
         assert len(run.asked) == 6
     assert f"fsconsole attach {run.folder.name} --runs {tmp_path}" in said[0]
+
+
+async def test_a_key_that_toggles_pressed_twice_at_once_asks_and_takes_it_back(tmp_path: Path) -> None:
+    with living_run(tmp_path) as run:
+        async with drive(console(folder=run.folder, runs_dir=tmp_path), "3") as pilot:
+            await shows(pilot, "WORKLOAD")
+            for key, asked, words in (
+                ("a", Verb.STOP_AFTER, "The stop is taken back"),
+                ("p", Verb.PAUSE, "Continuing"),
+            ):
+                run.asked.clear()
+                await pilot.press(key, key)
+                await shows(pilot, words)
+                assert run.asked == [asked, Verb.CONTINUE]
+                # The journal knew of neither; it goes before what was asked for here.
+                run.record((ControlRequested(asked), ControlRequested(Verb.CONTINUE)))
+                await until(pilot, lambda s=pilot.app.screen: not s._asked, "the journal has it")
+
+
+async def test_enter_opens_the_running_cells_view_and_escape_comes_back_to_the_run(tmp_path: Path) -> None:
+    with living_run(tmp_path) as run:
+        async with drive(console(folder=run.folder, runs_dir=tmp_path), "3") as pilot:
+            await shows(pilot, "WORKLOAD", "X Stop.. enter Cell d Detach")
+            head = picture(pilot).splitlines()[0]
+            await pilot.press("enter")
+            shown = await shows(pilot, "Cell 1 of 2, repeat 1, running", "Curves  Figures")
+            assert shown.splitlines()[0] == head
+            run.record((*DRAINING, *NEXT))
+            await pilot.press("escape")
+            await shows(pilot, "MKFS", "> xfs")
+            await pilot.press("enter")
+            await shows(pilot, "Cell 2 of 2, repeat 1, running")
+            await pilot.press("escape", "up", "enter")
+            await shows(pilot, "Cell 1 of 2, repeat 1, done")
+
+
+async def test_the_log_of_a_run_that_was_imported_without_outputs_says_so_once(tmp_path: Path) -> None:
+    async with drive(console(folder=imported("demo", tmp_path), runs_dir=tmp_path), "3") as pilot:
+        await shows(pilot, "enter shows its results")
+        await pilot.press("l")
+        shown = await shows(pilot, "(imported without outputs)", "exit 0")
+        assert "can't be read" not in shown
 
 
 async def test_a_dead_run_is_resumed_by_a_child_whose_failure_is_told_with_its_hint(tmp_path: Path) -> None:

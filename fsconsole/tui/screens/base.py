@@ -155,7 +155,7 @@ class ConsoleScreen(Screen[None]):
         return cast("ConsoleApp", self.app).session
 
     def compose(self) -> ComposeResult:
-        yield Head(SCREENS, self.MODE)
+        yield Head(SCREENS, self.tab)
         # In a box of its own, which gives way to a long sentence: that is shown whole.
         with Vertical(id="content"):
             yield from self.content()
@@ -163,12 +163,13 @@ class ConsoleScreen(Screen[None]):
         yield Keys()
         yield Static(plain("This terminal is too small: 60 columns and 16 lines at least."), id="small")
 
+    @property
+    def tab(self) -> str:
+        """The mode whose tab is marked in the head."""
+        return self.MODE
+
     def content(self) -> Iterable[Widget]:
         return ()
-
-    def farewell(self) -> str:
-        """Return what is printed where the console is left from this screen; empty for nothing."""
-        return ""
 
     def while_shown(self, every_s: float, act: Callable[[], object]) -> None:
         """Act again and again while this screen is on top, and do nothing while nobody looks."""

@@ -79,13 +79,20 @@ Left and right go to the other cells of its row; Enter on a command shows what i
 ] and [ go through the sections."""
     BINDINGS: ClassVar[list[BindingType]] = keys.bindings("cell")
 
-    def __init__(self, folder: RunFolder, cells: tuple[int, ...], name: str) -> None:
+    def __init__(
+        self, folder: RunFolder, cells: tuple[int, ...], name: str, *, at: int | None = None, tab: str = MODE
+    ) -> None:
+        """Take the cells of a row, its name, the cell to begin with (else the first), and the tab it belongs to."""
         super().__init__()
-        self._folder, self._cells, self._row_name = folder, cells, name
-        self._at = 0
+        self._folder, self._cells, self._row_name, self._tab = folder, cells, name, tab
+        self._at = 0 if at is None else cells.index(at)
         self._section = "curves"
         self._beside: int | None = None
         self._read: Read | None = None
+
+    @property
+    def tab(self) -> str:
+        return self._tab
 
     def content(self) -> Iterable[Widget]:
         yield Static(plain(""), id="title")

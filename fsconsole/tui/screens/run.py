@@ -16,9 +16,9 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from fsconsole.client.children import ask
+from fsconsole.client.runs import list_outputs
 from fsconsole.errors import FsconsoleError
 from fsconsole.journal.folder import read_tail
-from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.model.events import Verb
 from fsconsole.model.sample import Sample
 from fsconsole.model.state import OPEN_STATUSES, CellState, RunStatus
@@ -73,14 +73,25 @@ class LogScreen(Dialog[None]):
         snapshot = self._latest()
         if snapshot is None or snapshot.state.cells[self._cell] is self._shown:
             return
-        cell = snapshot.state.cells[self._cell]
+        cell, folder = snapshot.state.cells[self._cell], snapshot.folder
         listed = self.query_one("#rows", List)
-        read = partial(read_tail, snapshot.folder, limit=view.OUTPUT_BYTES)
-        rows = Texts(await asyncio.to_thread(view.log_rows, cell, read, max(20, listed.size.width - 1)))
+        width, is_imported = max(20, listed.size.width - 1), snapshot.is_imported
+
+        def made() -> tuple[Texts, bool]:
+            is_bare = is_imported and not list_outputs(folder)
+            read = _no_output if is_bare else partial(read_tail, folder, limit=view.OUTPUT_BYTES)
+            return Texts(view.log_rows(cell, read, width)), is_bare
+
+        rows, is_bare = await asyncio.to_thread(made)
         self._shown = cell
         title = f"Cell {self._cell + 1} of {len(snapshot.state.cells)}: {snapshot.names.texts[self._cell]}"
+        title += " (imported without outputs)" if is_bare else ""
         self.query_one("#dialog-title", Static).update(plain(title, "bold"))
         listed.show(lambda _width: rows)
+
+
+def _no_output(_output: str) -> tuple[bytes, int]:
+    return b"", 0
 
 
 class OutputScreen(Dialog[None]):
@@ -123,7 +134,8 @@ class RaceRows(Keyed):
 _LIVING = frozenset({"pause", "skip", "stop_after", "stop_now", "detach"})
 _DEAD = frozenset({"cleanup", "resume"})
 _SEEN = frozenset({"log", "plotted", "window"})
-OFFERED_AT_TIMES = tuple(sorted(_LIVING | _DEAD | _SEEN))
+_OF_A_CELL = frozenset({"cell"})
+OFFERED_AT_TIMES = tuple(sorted(_LIVING | _DEAD | _SEEN | _OF_A_CELL))
 """Actions that check_action refuses at times."""
 
 
@@ -166,6 +178,9 @@ class RunScreen(ConsoleScreen):
         self.last_minute = False
         self._bridge: Bridge | None = None
         self._offered: tuple[bool | None, ...] = ()
+        self._asking = asyncio.Lock()
+        self._asked: dict[Verb, bool] = {}
+        """Pauses and stops that were asked for, or taken back, until the journal has them."""
         self._gauges: tuple[GaugeValue, ...] = ()
         self._sample: Sample | None = None
         self._ghost: Trace | None = None
@@ -212,6 +227,7 @@ class RunScreen(ConsoleScreen):
             self.snapshot = None
             # The footer offers nothing until the other run is read.
             self._offered = ()
+            self._asked.clear()
             self.query_one("#cells", List).was_moved = False
         self.set_class(self.snapshot is None, "-unread")
         if self.snapshot is None:
@@ -244,6 +260,7 @@ class RunScreen(ConsoleScreen):
                 self.say("")
                 self.faulty = False
             before, self.snapshot = self.snapshot, taken
+            self._asked = {verb: is_on for verb, is_on in self._asked.items() if is_on != self._is_journalled(verb)}
             # The footer repaints itself, and has the screen laid out, whatever comes of it.
             offered = tuple(self.check_action(action, ()) for action in OFFERED_AT_TIMES)
             if offered != self._offered:
@@ -268,7 +285,7 @@ class RunScreen(ConsoleScreen):
 
     def paint(self) -> None:
         snapshot = self.snapshot
-        if snapshot is None or self.app.current_mode != self.MODE:
+        if snapshot is None or self.app.current_mode != self.MODE or self._is_covered:
             return
         now_ns = time.monotonic_ns()
         width = self.size.width
@@ -294,6 +311,11 @@ class RunScreen(ConsoleScreen):
         if heights.plot:
             value = view.strips(snapshot, self.plotted, last_minute=self.last_minute, width=width)
             self.query_one("#plot", Chart).show(value)
+
+    @property
+    def _is_covered(self) -> bool:
+        """True if a cell is shown instead; dialogs leave this screen in sight."""
+        return self.app.screen is not self and isinstance(self.app.screen, ConsoleScreen)
 
     def _show_rows(self, snapshot: RunSnapshot) -> None:
         """Show the ranking, or the cells where there is nothing to rank."""
@@ -343,6 +365,8 @@ class RunScreen(ConsoleScreen):
             return snapshot is not None and not snapshot.alive and self._is_open(snapshot)
         if action in _SEEN:
             return snapshot is not None
+        if action in _OF_A_CELL:
+            return snapshot is not None and not _is_over(snapshot)
         return True
 
     def _is_open(self, snapshot: RunSnapshot) -> bool:
@@ -351,8 +375,7 @@ class RunScreen(ConsoleScreen):
         return snapshot.dead or any(cell.status in OPEN_STATUSES for cell in snapshot.state.cells)
 
     def action_pause(self) -> None:
-        is_paused = self.snapshot is not None and self.snapshot.state.status is RunStatus.PAUSED
-        self._ask(Verb.CONTINUE if is_paused else Verb.PAUSE)
+        self._toggle(Verb.PAUSE)
 
     @work
     async def action_skip(self) -> None:
@@ -361,12 +384,27 @@ class RunScreen(ConsoleScreen):
             self._ask(Verb.SKIP)
 
     def action_stop_after(self) -> None:
-        self._ask(Verb.CONTINUE if self._is_stopping else Verb.STOP_AFTER)
+        self._toggle(Verb.STOP_AFTER)
 
-    @property
-    def _is_stopping(self) -> bool:
-        """True if the run stops after its cell, whoever asked for it."""
-        return self.snapshot is not None and self.snapshot.state.stops_after
+    def _toggle(self, verb: Verb) -> None:
+        """Ask for a pause or a stop after the cell, or take it back; a key pressed twice at once does both in turn."""
+        is_stopping = self._is_wanted(Verb.STOP_AFTER)
+        if self._is_wanted(verb):
+            self._asked = dict.fromkeys((Verb.PAUSE, Verb.STOP_AFTER), False)
+            self._ask(Verb.CONTINUE, view.TAKEN_BACK if is_stopping else "")
+        else:
+            self._asked[verb] = True
+            self._ask(verb)
+
+    def _is_wanted(self, verb: Verb) -> bool:
+        """Return whether a pause or a stop was asked for here, or, by the journal, by anybody."""
+        return self._asked.get(verb, self._is_journalled(verb))
+
+    def _is_journalled(self, verb: Verb) -> bool:
+        if self.snapshot is None:
+            return False
+        state = self.snapshot.state
+        return state.stops_after if verb is Verb.STOP_AFTER else state.status is RunStatus.PAUSED
 
     @work
     async def action_stop_now(self) -> None:
@@ -375,24 +413,22 @@ class RunScreen(ConsoleScreen):
             self._ask(Verb.STOP_NOW)
 
     @work(group="ask")
-    async def _ask(self, verb: Verb) -> None:
-        """Ask the engine, in a thread: it may take seconds to answer."""
-        if self.snapshot is not None:
+    async def _ask(self, verb: Verb, said: str = "") -> None:
+        """Ask the engine, in a thread: it may take seconds to answer; one request after the other."""
+        async with self._asking:
+            if self.snapshot is None:
+                return
             self.say("Asking the engine ...")
-            with self.complaining():
-                is_taken_back = self._is_stopping and verb is Verb.CONTINUE
+            try:
                 answer = await asyncio.to_thread(ask, self.snapshot.folder, verb)
-                self.say(view.TAKEN_BACK if is_taken_back else view.answer_words(verb, answer))
+            except FsconsoleError as error:
+                self._asked.clear()
+                self.complain(error)
+            else:
+                self.say(said or view.answer_words(verb, answer))
 
     async def action_detach(self) -> None:
         await self.app.action_quit()
-
-    def farewell(self) -> str:
-        if self.snapshot is None or not self.snapshot.alive:
-            return ""
-        run, place = self.snapshot.folder.name, self.session.runs_dir
-        again = f"fsconsole attach {run}{'' if place == DEFAULT_RUNS_DIR else f' --runs {place}'}"
-        return f"Run {run} is still running; `fsconsole` or `{again}` shows it again."
 
     def action_cleanup(self) -> None:
         snapshot = self.snapshot
@@ -405,6 +441,20 @@ class RunScreen(ConsoleScreen):
         snapshot = self.snapshot
         if snapshot is not None and not self.is_busy("child") and self.may("Resuming a run"):
             self.run_worker(resume(self, snapshot.folder, snapshot.state), group="child")
+
+    def action_cell(self) -> None:
+        """Show the marked variant's running or latest cell, or the marked one; the others of its row are beside it."""
+        # Here, since that screen shows outputs as this one does.
+        from fsconsole.tui.screens.cell import CellScreen  # noqa: PLC0415
+
+        snapshot = self.snapshot
+        if snapshot is None or not snapshot.state.cells:
+            return
+        cell, ranking = self._marked_cell(), snapshot.ranking
+        rows = () if ranking is None else ranking.block.rows
+        row = next((one.row for one in rows if cell in one.row.indexes), None)
+        indexes, name = ((cell,), snapshot.names.texts[cell]) if row is None else (row.indexes, row.name)
+        self.app.push_screen(CellScreen(snapshot.folder, indexes, name, at=cell, tab=self.MODE))
 
     def action_log(self) -> None:
         if self.snapshot is not None and self.snapshot.state.cells:
@@ -428,7 +478,12 @@ class RunScreen(ConsoleScreen):
 
     def on_list_opened(self, event: List.Opened) -> None:
         event.stop()
-        if self.snapshot is not None and self.snapshot.finished:
+        if self.snapshot is not None and _is_over(self.snapshot):
             self.app.switch_mode("results")
         else:
-            self.action_log()
+            self.action_cell()
+
+
+def _is_over(snapshot: RunSnapshot) -> bool:
+    """Return whether a run has nothing to come here: its results are what is left of it."""
+    return snapshot.finished or snapshot.is_imported
