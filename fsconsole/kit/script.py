@@ -103,11 +103,14 @@ is_zero() { # DEVICE FIRST COUNT
 use_of() {
     name=$(kernel_name "$1")
     mounted=$(lsblk --noheadings --raw --output MOUNTPOINT "$1" | tr -d '\n')
-    [ -z "$mounted" ] || { printf 'it, or a part of it, is mounted on %s' "$mounted"; return; }
+    case $mounted in
+    '') ;;
+    *'[SWAP]'*) printf 'it, or a part of it, is swap'; return ;;
+    *) printf 'it, or a part of it, is mounted on %s' "$mounted"; return ;;
+    esac
     for holder in "/sys/class/block/$name/holders"/* "/sys/class/block/$name"/*/holders/* "/sys/class/block/$name/../holders"/*; do
         [ ! -e "$holder" ] || { printf 'it belongs to %s' "${holder##*/}"; return; }
     done
-    if grep -q "^$(readlink -f "$1") " /proc/swaps; then printf 'it is swap'; return; fi
     flock --timeout 3 "$(disk_of "$1")" true || { printf 'another program has locked it'; return; }
     # Without --force it is opened exclusively: the second device of a mounted btrfs shows nowhere else.
     wipefs --all --no-act "$1" >/dev/null 2>&1 || printf 'the kernel says that it is busy'
