@@ -36,7 +36,7 @@ def advise(
     from fsconsole.client.runs import look
     from fsconsole.journal.store import open_run
     from fsconsole.results import advice
-    from fsconsole.results.advice_text import advice_json, advice_text
+    from fsconsole.results.advice_text import Place, advice_json, advice_text
     from fsconsole.results.grid import build_grid
     from fsconsole.show.apply import safety_of
 
@@ -45,6 +45,9 @@ def advise(
     state = look(folder).state
     grid = build_grid(state)
     found = advice.advise(state, grid, safety_of, chosen)
+    place = Place(folder.name, runs_dir)
     sys.stdout.write(
-        advice_json(state, grid, found) if as_json else advice_text(state, grid, found, width=terminal_width())
+        advice_json(state, grid, found, place)
+        if as_json
+        else advice_text(state, grid, found, place, width=terminal_width())
     )

@@ -266,7 +266,8 @@ def _tell_one(made: Scratch, *, as_json: bool) -> None:
     if not as_json:
         typer.echo(
             f"{format_bytes(made.size_bytes)} in {printable(made.path)}\n"
-            f"use it:    fsconsole run demo --device {made.device}\n"
+            f"use it:    fsconsole quick -d {made.device} ext4 xfs\n"
+            f"or:        fsconsole run demo --device {made.device}\n"
             f"remove it: fsconsole scratch remove {made.scratch_id}",
             err=True,
         )

@@ -175,7 +175,7 @@ def verify_kit(
     """
     from fsconsole.catalog.loader import load_catalog
     from fsconsole.cli.complaint import need_root
-    from fsconsole.errors.runs import KitDiffers
+    from fsconsole.errors import ExitCode
     from fsconsole.kit.check import DIFFERS, NOT_KNOWN, check_kit, free_names
     from fsconsole.model.answers import KitVerified
     from fsconsole.model.contract import document_text
@@ -194,22 +194,28 @@ def verify_kit(
     else:
         _tell(checks)
     if count:
-        raise KitDiffers(directory=directory, count=count)
+        raise typer.Exit(ExitCode.KIT_DIFFERS)
 
 
 def _tell(checks: Sequence[KitCheckAnswer]) -> None:
-    """Print what isn't as the kit says, then how much is."""
+    """Print what isn't as the kit says, then how much is and what to do."""
     from fsconsole.cli.results import terminal_width
-    from fsconsole.kit.check import SAME
+    from fsconsole.kit.check import DIFFERS, SAME
     from fsconsole.text import wrap
 
-    for check in checks:
-        if check.verdict != SAME:
-            text = f"{check.verdict}: {check.what}: {check.found or 'nothing'} (kit: {check.wanted})"
-            first, *others = wrap(printable(text), terminal_width() - 2)
-            sys.stdout.write("".join(f"{line}\n" for line in (first, *(f"  {other}" for other in others))))
-    same = sum(check.verdict == SAME for check in checks)
-    sys.stdout.write(f"{same} of {len(checks)} checks: as the kit says.\n")
+    found = [
+        f"{check.verdict}: {check.what}: {check.found or 'nothing'} (kit: {check.wanted})"
+        for check in checks
+        if check.verdict != SAME
+    ]
+    found.append(f"{len(checks) - len(found)} of {len(checks)} checks: as the kit says.")
+    count = sum(check.verdict == DIFFERS for check in checks)
+    if count:
+        counted = f"{count} differ" if count > 1 else "1 differs"
+        found.append(f"{counted}; `apply.sh --dry-run` shows what would be set again.")
+    for text in found:
+        first, *others = wrap(printable(text), terminal_width() - 2)
+        sys.stdout.write("".join(f"{line}\n" for line in (first, *(f"  {other}" for other in others))))
 
 
 def _read(directory: str) -> Kit:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fsconsole.cli.viewer import Interrupts
     from fsconsole.model.answers import PowerAnswer
     from fsconsole.model.run import RunRequest
+    from fsconsole.plan.planfile import PlanFile
     from fsconsole.plan.quick import Fitted
     from fsconsole.preflight.prepare import Prepared
 
@@ -33,7 +34,13 @@ def quick(
     load: Annotated[str, typer.Option("--load", metavar="NAME", help="streams, or the name of a recipe.")] = "streams",
     threads: Annotated[str, typer.Option("--threads", metavar="N", help="Threads of each load.")] = "",
     size: Annotated[str, typer.Option("--size", metavar="SIZE", help="What the loads of a cell write.")] = "",
-    time: Annotated[str, typer.Option("--for", metavar="TIME", help="Fit rounds and sizes into a time: 10m.")] = "",
+    rounds: Annotated[
+        str, typer.Option("--rounds", metavar="N", help="Rounds, each with every row; verdicts need 3. Default: 5.")
+    ] = "",
+    time: Annotated[
+        str,
+        typer.Option("--for", metavar="TIME", help="Fit rounds and sizes into a time: 10m. With --rounds sizes alone."),
+    ] = "",
     save_as: Annotated[str, typer.Option("--save", metavar="FILE", help="Write the plan to a file, then ask.")] = "",
     consent: Annotated[str, typer.Option("--consent", metavar="CODE", help="Consent code that it printed.")] = "",
     as_json: JsonLines = False,
@@ -46,30 +53,26 @@ def quick(
     """
     from fsconsole.cli.viewer import Interrupts
     from fsconsole.client.engine import create_request
-    from fsconsole.client.runs import last_run_of
     from fsconsole.devices.gate import check_consent
     from fsconsole.errors.targets import ConsentMissing, ConsentStale
     from fsconsole.journal.store import make_run_id
-    from fsconsole.plan.quick import fitted, pace_of, quick_plan
-    from fsconsole.preflight.prepare import expand_on, prepare, require_ready
-    from fsconsole.system.run import RealExecutor
+    from fsconsole.plan.quick import naming_words, quick_plan
+    from fsconsole.preflight.prepare import require_ready
     from fsconsole.units import parse_bytes, parse_seconds
 
     if not device:
         raise Misused(what="Missing option '--device'.", nearest="", command="fsconsole quick")
     need_root("Running a plan")
-    devices = device
-    planned = quick_plan(row, load, _count(threads), parse_bytes(size) if size else 0)
-    run_id = make_run_id()
-    given = {"--load": load, "--threads": threads, "--size": size, "--for": time}
-    again = command_line("quick", *row, *_options(given), devices=devices, runs=runs)
+    run_id, numbers = make_run_id(), [_count("--threads", threads), _count("--rounds", rounds)]
+    given = {"--load": load, "--threads": threads, "--size": size, "--rounds": rounds, "--for": time}
+    again = command_line("quick", *row, *_options(given), devices=device, runs=runs)
     with Interrupts() as interrupts:
-        last = last_run_of(runs, planned.title)
-        pace = pace_of(last) if last is not None else None
-        found = fitted(planned, parse_seconds(time) if time else 0, lambda one: expand_on(one, devices, run_id), pace)
-        prepared = prepare(found.plan_file, devices, executor=RealExecutor(), runs_dir=runs, run_id=run_id)
+        with naming_words(row, load):
+            planned = quick_plan(row, load, numbers[0], parse_bytes(size) if size else 0, numbers[1])
+            budget_s = parse_seconds(time) if time else 0
+            found, prepared = _prepared(planned, device, budget_s=budget_s, rounds=numbers[1], run_id=run_id, runs=runs)
         _save(save_as, found)
-        _show(prepared, found, again, save_as, runs, as_json=as_json)
+        _show(prepared, found, "" if consent else again, save_as, runs, as_json=as_json)
         require_ready(prepared, "quick")
         if not consent and not as_json and prepared.consent and _agrees(prepared):
             consent = prepared.consent
@@ -80,6 +83,21 @@ def quick(
             raise
         request = create_request(run_id, prepared.plan, prepared.targets)
         raise typer.Exit(_carried_out(request, interrupts, runs, as_json=as_json))
+
+
+def _prepared(
+    planned: PlanFile, devices: list[str], *, budget_s: float, rounds: int, run_id: str, runs: str
+) -> tuple[Fitted, Prepared]:
+    """Return the plan as it fits into the time on these devices, and as the gate found them."""
+    from fsconsole.client.runs import last_run_of
+    from fsconsole.plan.quick import fitted, pace_of
+    from fsconsole.preflight.prepare import expand_on, prepare
+    from fsconsole.system.run import RealExecutor
+
+    last = last_run_of(runs, planned.title)
+    pace = pace_of(last) if last is not None else None
+    found = fitted(planned, budget_s, lambda one: expand_on(one, devices, run_id), pace, rounds=rounds)
+    return found, prepare(found.plan_file, devices, executor=RealExecutor(), runs_dir=runs, run_id=run_id)
 
 
 def _carried_out(request: RunRequest, interrupts: Interrupts, runs: str, *, as_json: bool) -> int:
@@ -97,11 +115,11 @@ def _carried_out(request: RunRequest, interrupts: Interrupts, runs: str, *, as_j
     return code
 
 
-def _count(threads: str) -> int:
-    if threads and not (threads.isascii() and threads.isdecimal() and int(threads)):
-        what = f"--threads takes a whole number from 1, not '{threads}'."
+def _count(option: str, said: str) -> int:
+    if said and not (said.isascii() and said.isdecimal() and int(said)):
+        what = f"{option} takes a whole number from 1, not '{said}'."
         raise Misused(what=what, nearest="", command="fsconsole quick")
-    return int(threads) if threads else 0
+    return int(said) if said else 0
 
 
 def _options(given: dict[str, str]) -> list[str]:
@@ -122,6 +140,7 @@ def _save(path: str, found: Fitted) -> None:
 
 
 def _show(prepared: Prepared, found: Fitted, again: str, saved: str, runs: str, *, as_json: bool) -> None:
+    """Print the plan; again is this command, to be repeated with the code of its consent, and empty where that was given."""
     from fsconsole.cli.plan_show import plan_answer, target_answer
     from fsconsole.cli.results import terminal_width
     from fsconsole.model.contract import document_text
@@ -133,11 +152,22 @@ def _show(prepared: Prepared, found: Fitted, again: str, saved: str, runs: str, 
             document_text(plan_answer(prepared.plan, prepared.reports, prepared.consent, prepared.seen, power=power))
         ]
     else:
-        agreeing = f"{again} --consent {prepared.consent}" if prepared.consent and not _is_asked() else ""
+        is_end = bool(again and prepared.consent and not _is_asked())
+        is_refused = any(report.refusals for report in prepared.reports)
+        agreeing = f"{again} --consent {prepared.consent}" if is_end else ""
         whole = f"`fsconsole plan {saved or 'FILE'}` shows every step{'' if saved else ', after --save FILE'}."
         targets = tuple(map(target_answer, prepared.reports))
         notes = (*found.notes, *prepared.plan.notes, whole)
-        lines = list(short_plan_lines(prepared.plan, targets, agreeing, power, notes=notes, width=terminal_width()))
+        told = short_plan_lines(
+            prepared.plan,
+            targets,
+            agreeing,
+            power,
+            notes=notes,
+            width=terminal_width(),
+            goes_on=not (is_end or is_refused),
+        )
+        lines = list(told)
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
 

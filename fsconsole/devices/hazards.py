@@ -77,7 +77,7 @@ HINTS = {
     "hidden-system": "Nothing has claimed it. `zpool status`, `findmnt /` and `lsblk` show what the system stands on.",
     "blank-twin": "`lsblk -o NAME,SIZE,SERIAL,HCTL` and the slot's light tell them apart; unplug the other one.",
     "uncounted": "`echo 1 > /sys/block/NAME/queue/iostats` turns the kernel's count on, but not that of linear arrays.",
-    HIDDEN_PROCESS: "`ps` tells what the process is; in a container, ask again on the host.",
+    HIDDEN_PROCESS: "`ps` tells what it is; in a container, run `fuser --verbose DEVICE` on the host before you agree.",
 }
 """Every check with its hint, in the order in which they are told: what says most comes first. DEVICE is what it is about."""
 _ORDER = {check: place for place, check in enumerate(HINTS)}
@@ -229,7 +229,8 @@ def _questions(evidence: Evidence) -> Iterator[Case]:
     if evidence.is_uncounted:
         yield Case("uncounted", "has no count of writes, so that one before the start may go unnoticed")
     for process in evidence.hidden_processes:
-        yield Case(HIDDEN_PROCESS, f"may be open in {process}, which does not show what it has open")
+        hint = "Nothing to do: fsconsole made its file for itself." if evidence.device.is_scratch else ""
+        yield Case(HIDDEN_PROCESS, f"may be open in {process}, which does not show what it has open", hint=hint)
 
 
 def _kept(evidence: Evidence) -> str:

@@ -45,6 +45,9 @@ class Marker(Wire, frozen=True):
     written_ns: int = 0
     """The file's time of change (st_mtime) when it was made, or when that was noted: no sample sees every write."""
 
+    bytes_per_s: float = 0.0
+    """Rate at which it was written when it was made; 0 on a file of an older version."""
+
 
 UNMARKED = Marker("", "", 0, 0, 0, "")
 
@@ -82,11 +85,11 @@ def marker_of(fd: int) -> Marker:
     return marker if (marker.inode, marker.generation, marker.born_ns) == _file_of(fd) else UNMARKED
 
 
-def write_marker(fd: int, scratch_id: str, purpose: str = "") -> None:
+def write_marker(fd: int, scratch_id: str, purpose: str = "", bytes_per_s: float = 0.0) -> None:
     """Mark an open file. Raises OSError: EOPNOTSUPP where the filesystem has no such attributes."""
     place = place_of(os.readlink(f"/proc/self/fd/{fd}"))
     written_ns = os.fstat(fd).st_mtime_ns
-    marker = Marker(scratch_id, purpose[:MAX_PURPOSE_CHARACTERS], *_file_of(fd), place, written_ns=written_ns)
+    marker = Marker(scratch_id, purpose[:MAX_PURPOSE_CHARACTERS], *_file_of(fd), place, "", written_ns, bytes_per_s)
     os.setxattr(fd, SCRATCH_XATTR, encode(marker).encode())
 
 

@@ -7,6 +7,7 @@ import fcntl
 import mmap
 import os
 import secrets
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Literal
@@ -161,8 +162,10 @@ def create(
                 undo.callback(os.unlink, path)
                 # Marked before it is filled: what a kill leaves can still be listed and removed.
                 write_marker(fd, scratch_id, purpose)
+                begun_s = time.monotonic()
                 _write_zeros(fd, size_bytes, progress)
-                write_marker(fd, scratch_id, purpose)
+                rate = size_bytes / max(time.monotonic() - begun_s, _LEAST_S)
+                write_marker(fd, scratch_id, purpose, round(rate))
                 os.fsync(fd)
             made = _attach_proven(path, undo)
             undo.pop_all()
@@ -172,6 +175,8 @@ def create(
 
 
 _CHUNK_BYTES = 8 * MIB
+_LEAST_S = 0.001
+"""A shorter time is no measurement."""
 
 
 def _write_zeros(fd: int, size_bytes: int, progress: Callable[[int], None]) -> None:

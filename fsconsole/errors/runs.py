@@ -210,13 +210,6 @@ class KitUnreadable(FsconsoleError, exit_code=ExitCode.KIT_UNREADABLE):
     advice = "Name the directory that `fsconsole apply-kit` wrote."
 
 
-class KitDiffers(FsconsoleError, exit_code=ExitCode.KIT_DIFFERS):
-    directory: str
-    count: int
-    sentence = "This machine differs from the kit in {directory}: {count} differences."
-    advice = "Each is listed above with what the kit has. `apply.sh --dry-run` shows what would be set again."
-
-
 class NoCurves(FsconsoleError, exit_code=ExitCode.USAGE):
     why: str
     sentence = "There is no curve to draw: {why}."

@@ -168,7 +168,7 @@ def _array(spec: ArraySpec, wanted: Wanted, name: str) -> KitArray:
     uuid = ":".join(plain[at : at + 8] for at in range(0, 32, 8))
     members = [device.path for device in wanted.devices]
     create = array_command(for_use, members, uuid, path, (f"--name={name}",))
-    return KitArray(path, uuid, spec.level, for_use.chunk_bytes, create)
+    return KitArray(path, uuid, spec.level, for_use.chunk_bytes, create, for_use.bitmap)
 
 
 # Settings.

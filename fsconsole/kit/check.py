@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fsconsole.catalog.filesystem import Filesystem
 from fsconsole.errors import Misused
 from fsconsole.kit.build import Wanted, following, kit_name, require_plain
-from fsconsole.kit.files import MDADM_CONFIGS, fstab_entry, managed_files, mdadm_line, unit_link
+from fsconsole.kit.files import FSTAB, MDADM_CONFIGS, fstab_entry, managed_files, mdadm_line, unit_link
 from fsconsole.kit.values import SCHEMA, Kit
 from fsconsole.model.answers import KitCheckAnswer
 
@@ -29,6 +29,8 @@ class BoxArray:
     """Members that the kit doesn't have, by the kernel's names."""
     troubles: tuple[str, ...]
     """Degraded, resyncing, faulty members, in clauses."""
+    bitmap: str = ""
+    """"internal", "none", or where else it is; empty where the level has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class Box:
     """Values by device and file."""
     files: Mapping[str, str | None] = field(default_factory=dict)
     """Texts by path."""
+    sysctl: tuple[tuple[str, str], ...] = ()
+    """Path and text of the files of sysctl that a boot reads after the kit's own, in that order."""
 
 
 _SETTING = re.compile(r"(?:queue|md)/[a-z_]+|vm\.[a-z_]+")
@@ -111,6 +115,8 @@ def _array(kit: Kit, box: Box) -> Iterator[KitCheckAnswer]:
     yield _told(f"level of {path}", kit.array.level, found.level)
     if kit.array.chunk_bytes:
         yield _told(f"chunk of {path}, bytes", str(kit.array.chunk_bytes), str(found.chunk_bytes))
+    if kit.array.bitmap:
+        yield _told(f"bitmap of {path}", kit.array.bitmap, found.bitmap or "none")
     for device in kit.devices:
         is_member = device.path in found.members
         yield _told(f"{device.path} in {path}", "a working member", "a working member" if is_member else "none")
@@ -154,6 +160,7 @@ def _around(kit: Kit, box: Box) -> Iterator[KitCheckAnswer]:
     for one in kit.settings:
         what = f"{one.name} of {one.device}" if one.device else one.file
         yield _told(what, one.value, box.settings.get((one.device, one.file)))
+    yield from _overriding(kit, box)
     for file in managed_files(kit):
         text = box.files.get(file.path)
         state = None if text is None else "as written" if text.strip() == file.content.strip() else "changed"
@@ -163,9 +170,44 @@ def _around(kit: Kit, box: Box) -> Iterator[KitCheckAnswer]:
     entry = fstab_entry(kit)
     if entry is not None:
         yield _line(entry.path, entry.line, box.files.get(entry.path))
+    others = "; ".join(_other_mounts(kit, box.files.get(FSTAB) or ""))
+    yield _told(f"other lines in {FSTAB} for {kit.mount_point} or its UUID", "none", others or "none")
     if line := mdadm_line(kit):
         texts = [text for path in MDADM_CONFIGS if (text := box.files.get(path)) is not None]
         yield _line("mdadm.conf", line, "\n".join(texts) if texts else None)
+
+
+def _overriding(kit: Kit, box: Box) -> Iterator[KitCheckAnswer]:
+    """Yield for each setting of the machine what a later file of sysctl makes of it at boot."""
+    for one in (one for one in kit.settings if not one.device):
+        # The kernel clears a limit in bytes when that as a ratio is set, and the other way round.
+        ends = ("_bytes", "_ratio") if one.file.endswith("_bytes") else ("_ratio", "_bytes")
+        names = (one.file, one.file.removesuffix(ends[0]) + ends[1])
+        said = [(key, value, path) for path, text in box.sysctl for key, value in _assignments(text) if key in names]
+        is_same = not said or said[-1][:2] == (one.file, one.value)
+        found = "not set" if is_same else "{} = {} in {}".format(*said[-1])
+        yield _told(f"{one.file} in sysctl's later files", "not set", found)
+
+
+def _assignments(text: str) -> Iterator[tuple[str, str]]:
+    """Yield names and values of a file of sysctl (man 5 sysctl.d)."""
+    for line in text.splitlines():
+        key, is_set, value = line.strip().partition("=")
+        if is_set and not key.startswith(("#", ";")):
+            yield key.strip().removeprefix("-").replace("/", "."), value.strip()
+
+
+def _other_mounts(kit: Kit, text: str) -> Iterator[str]:
+    """Yield the lines of fstab beside the kit's own that name its mount point or its UUID."""
+    names = {f"uuid={kit.uuid}", f"/dev/disk/by-uuid/{kit.uuid}"}
+    is_own_due = not kit.is_unit
+    for words in map(str.split, text.splitlines()):
+        if len(words) < 2 or words[0].startswith("#"):
+            continue
+        if is_own_due and words == kit.fstab.split():
+            is_own_due = False
+        elif words[0].replace('"', "").lower() in names or words[1].rstrip("/") == kit.mount_point:
+            yield " ".join(words)
 
 
 def _line(path: str, line: str, text: str | None) -> KitCheckAnswer:

@@ -56,7 +56,7 @@ def _file_tasks(kit: Kit) -> Iterator[str]:
     entry = fstab_entry(kit)
     if entry is not None:
         yield f"    - name: {_quoted(entry.path)}\n      ansible.builtin.lineinfile:\n        path: {_quoted(entry.path)}\n"
-        yield f"        line: !unsafe {_quoted(entry.line)}\n      notify: Reload systemd\n"
+        yield f"        line: !unsafe {_quoted(entry.line)}\n        create: true\n      notify: Reload systemd\n"
     yield "    - name: Reload what has changed\n      ansible.builtin.meta: flush_handlers\n"
 
 

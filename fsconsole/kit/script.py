@@ -347,7 +347,9 @@ finish() {
     if [ "$changes" = 0 ]; then
         echo 'Nothing was changed: all is as it should be.'
     elif [ "$dry" = yes ]; then
-        echo "$changes changes would be made."
+        if [ "$changes" = 1 ]; then echo '1 change would be made.'; else echo "$changes changes would be made."; fi
+    elif [ "$changes" = 1 ]; then
+        echo '1 change was made.'
     else
         echo "$changes changes were made."
     fi

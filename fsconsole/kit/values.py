@@ -28,6 +28,8 @@ class KitArray(Wire, frozen=True):
     level: str
     chunk_bytes: int
     create: tuple[str, ...]
+    bitmap: str = ""
+    """"internal" or "none"; empty where the level has none, and in kits of older versions."""
 
 
 class KitSetting(Wire, frozen=True):

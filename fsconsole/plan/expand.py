@@ -128,6 +128,10 @@ def estimate(cells: Sequence[Cell], sizes: dict[str, int], catalog: Catalog, ass
     return Estimate(most, elapsed_s, assumed_bytes_per_s, total)
 
 
+def _assumed_bytes_per_s(target: TargetSpec) -> float:
+    return target.bytes_per_s or (ROTATING_BYTES_PER_S if target.is_rotating else FLASH_BYTES_PER_S)
+
+
 def _raw_bytes(cells: Sequence[Cell], sizes: dict[str, int], bytes_per_s: float) -> int:
     """Return the bytes that raw streams write, with a pilot for each device or array."""
     written, piloted = 0, set[object]()
@@ -152,17 +156,21 @@ def _size_bytes(cell: Cell, sizes: dict[str, int]) -> int:
     return arrays.usable_bytes(cell.array, of_devices) if cell.array else of_devices[0]
 
 
-def _cell_bytes(cell: Cell, sizes: dict[str, int], catalog: Catalog) -> int:
-    """Return the bytes that a cell writes, without the streams of a raw row."""
-    of_devices = [sizes[path] for path in cell.devices]
+def equalise_bytes(cell: Cell, sizes: Mapping[str, int]) -> int:
+    """Return the bytes that make a cell's devices equal to those of other cells: whole devices, zeroed or filled."""
     # A scratch file is overwritten whatever the plan asks for: without discard Linux zeroes a loop device by writing.
     is_overwritten = any(
         "-z" in argv for step in cell.steps if step.kind is StepKind.EQUALISE for argv in step.commands
     )
-    equalise = max(_PASSES[cell.equalise], is_overwritten) * sum(of_devices)
+    return max(_PASSES[cell.equalise], is_overwritten) * sum(sizes[path] for path in cell.devices)
+
+
+def _cell_bytes(cell: Cell, sizes: dict[str, int], catalog: Catalog) -> int:
+    """Return the bytes that a cell writes, without the streams of a raw row."""
+    equalise = equalise_bytes(cell, sizes)
     if cell.array and arrays.resyncs(cell.array):
         # Redundancy is written once over; the members beside it are read.
-        equalise += max(of_devices)
+        equalise += max(sizes[path] for path in cell.devices)
     if cell.variant.is_raw:
         return equalise
     if cell.variant.is_directory:
@@ -226,7 +234,7 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
     baseline, against = rows.baseline_of(plan_file)
     devices = (*targets, *(member for site in sites for member in site.members))
     sizes = {device.path: device.size_bytes for device in devices}
-    speed = ROTATING_BYTES_PER_S if any(target.is_rotating for target in targets) else FLASH_BYTES_PER_S
+    speed = min(map(_assumed_bytes_per_s, targets), default=FLASH_BYTES_PER_S)
     return Plan(
         title=plan_file.title,
         source=plan_file.source,

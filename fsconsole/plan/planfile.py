@@ -176,6 +176,8 @@ class TargetSpec:
     """File of the limit of the load's memory cgroup; empty: this kernel has no memory controller (cgroup-v2.rst)."""
     is_rotating: bool = False
     is_flash: bool = False
+    bytes_per_s: float = 0.0
+    """Rate at which the file of a scratch device was written when it was made; 0: not known."""
     notes: tuple[str, ...] = ()
     """Notes for the operator: its stripes, and misalignment."""
     is_directory: bool = False

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,12 +14,15 @@ import tomli
 import tomli_w
 
 from fsconsole.catalog.loader import load_catalog
+from fsconsole.catalog.tables import raise_all
+from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import PlanBadValue, PlanMissing
 from fsconsole.model.plan import Cell, Keep, Plan, StepKind
 from fsconsole.model.state import CellStatus, RunState
+from fsconsole.model.verdicts import LEAST_ROUNDS
 from fsconsole.model.workload import BUILT_IN, Workload
 from fsconsole.plan.draft import plan_to_toml
-from fsconsole.plan.expand import workload_choices
+from fsconsole.plan.expand import FLASH_BYTES_PER_S, ROTATING_BYTES_PER_S, workload_choices
 from fsconsole.plan.planfile import (
     AUTO_REPEATS,
     DEFAULT_REPEATS,
@@ -44,10 +49,11 @@ _BUILT_IN_LOADS: dict[str, list[dict[str, Any]]] = {
 }
 _SAYS_LITTLE_S = 3.0
 """A shorter load is mostly page cache, and the grid calls all below 10 s short (engine.warnings_load)."""
+_LONG, _SHORT = (0.8, 0.6, 0.5, 0.4, 0.3), (0.2, 0.1, 0.05, 0.02, 0.01)
 _CHOICES: tuple[tuple[int, float], ...] = (
     *((rounds, 1.0) for rounds in range(AUTO_REPEATS[0], DEFAULT_REPEATS - 1, -1)),
-    *((DEFAULT_REPEATS, share) for share in (0.8, 0.6, 0.5, 0.4, 0.3)),
-    *((3, share) for share in (0.3, 0.2, 0.1, 0.05, 0.02, 0.01)),
+    *((DEFAULT_REPEATS, share) for share in _LONG),
+    *((LEAST_ROUNDS, share) for share in (_LONG[-1], *_SHORT)),
 )
 """(rounds, share of each load), best first: five rounds of shorter loads before three, which verdicts need at least."""
 _LEAST_LOAD_S = 1.0
@@ -61,8 +67,10 @@ def row_table(word: str) -> dict[str, str]:
     return {name: text for name, text in said.items() if text or name == "type"}
 
 
-def quick_plan(words: Sequence[str], load: str = STREAMS, threads: int = 0, size_bytes: int = 0) -> PlanFile:
-    """Return the plan of these rows; size_bytes is what the loads of a cell write, 0: as the load has it.
+def quick_plan(
+    words: Sequence[str], load: str = STREAMS, threads: int = 0, size_bytes: int = 0, rounds: int = 0
+) -> PlanFile:
+    """Return the plan of these rows; size_bytes is what the loads of a cell write; of all numbers 0: as the load has it.
 
     Raises what the plan reader raises.
     """
@@ -81,6 +89,8 @@ def quick_plan(words: Sequence[str], load: str = STREAMS, threads: int = 0, size
             _require_threads(table, load, threads)
             table["threads"] = threads
     document |= {"schema": SCHEMA, "title": f"quick: {load}", "scale": "fit"}
+    if rounds:
+        document["repeats"] = rounds
     document["variant"] = list(map(row_table, words))
     if document.get("keep") == Keep.FILES.value:
         # Fewer files take less time, smaller ones hardly do.
@@ -149,17 +159,51 @@ def _of_size(plan: PlanFile, load: str, size_bytes: int) -> PlanFile:
     return _reread(replace(plan, scale=Scale(ScaleKind.FACTOR, size_bytes / planned)))
 
 
+# Errors.
+
+_OF_ROW = re.compile(r"variant\[(\d+)\](?:\.(\w+))?")
+_OF_OPTION = {"repeats": "--rounds", "threads": "--threads", "total_size": "--size"}
+
+
+@contextmanager
+def naming_words(words: Sequence[str], load: str) -> Iterator[None]:
+    """Name in the errors of the block the words of the command line, not lines of a plan that nobody has seen."""
+    try:
+        yield
+    except FsconsoleError as error:
+        for each in error.each:
+            _name_word(each, words, load)
+        raise_all(error.each)
+        raise
+
+
+def _name_word(error: FsconsoleError, words: Sequence[str], load: str) -> None:
+    path, key = getattr(error, "path", None), getattr(error, "key", None)
+    is_own = isinstance(path, str) and (path.partition(":")[0] == PLACE or f"/{RECIPES}/" in path)
+    if not is_own or not isinstance(key, str):
+        return
+    found = _OF_ROW.match(key)
+    if found is not None and int(found[1]) < len(words):
+        part = f", {found[2]}" if found[2] else ""
+        key = f'row {int(found[1]) + 1} "{words[int(found[1])]}"{part}'
+    elif key.startswith("workload") or key in _OF_OPTION:
+        key = _OF_OPTION.get(key.rpartition(".")[2], f"--load {load}, {key}")
+    error.path, error.key = PLACE, key  # type: ignore[attr-defined]
+
+
 @dataclass(frozen=True, slots=True)
 class Pace:
     """Times of a finished run of the same load here: of a cell without its loads, and of its loads as a share of the estimate."""
 
     rest_s: float
     loads_share: float
+    assumed_bytes_per_s: float = FLASH_BYTES_PER_S
+    """The rate of that estimate."""
 
     def lasts_s(self, plan: Plan) -> float:
         """Return the seconds that a plan of this load takes."""
         cells = [cell for cell in plan.cells if not cell.unavailable]
-        loads_s = sum(_loads_s(cell, plan.estimate.assumed_bytes_per_s) for cell in cells)
+        loads_s = sum(_loads_s(cell, self.assumed_bytes_per_s) for cell in cells)
         return _MARGIN * (self.rest_s * len(cells) + self.loads_share * loads_s) + _START_S
 
 
@@ -182,8 +226,8 @@ def pace_of(state: RunState) -> Pace | None:
     planned_s = sum(_loads_s(plan.cells[number], plan.estimate.assumed_bytes_per_s) for number in done)
     if planned_s < _TELLS_S * len(done):
         # Nearly all of a short load is start and sync, which don't grow with its size.
-        return Pace((rest_s + loads_s) / len(done), 1.0)
-    return Pace(rest_s / len(done), loads_s / planned_s)
+        return Pace((rest_s + loads_s) / len(done), 1.0, plan.estimate.assumed_bytes_per_s)
+    return Pace(rest_s / len(done), loads_s / planned_s, plan.estimate.assumed_bytes_per_s)
 
 
 def _loads_s(cell: Cell, bytes_per_s: float) -> float:
@@ -206,11 +250,16 @@ class Fitted:
 
 
 def fitted(
-    plan_file: PlanFile, budget_s: float, expand: Callable[[PlanFile], Plan], pace: Pace | None = None
+    plan_file: PlanFile,
+    budget_s: float,
+    expand: Callable[[PlanFile], Plan],
+    pace: Pace | None = None,
+    *,
+    rounds: int = 0,
 ) -> Fitted:
     """Return the plan with as many rounds, and then as large loads, as fit into budget_s; 0: as it stands.
 
-    expand applies a plan to the devices; pace is that of the last run, where there is one.
+    expand applies a plan to the devices; pace is that of the last run, where there is one; rounds: not fitted, unless 0.
     """
 
     def lasting(plan: Plan) -> float:
@@ -220,8 +269,9 @@ def fitted(
     if not budget_s:
         return Fitted(plan_file, whole, lasting(whole), ())
     factor = whole.scaling.least if whole.scaling and plan_file.scale.kind is ScaleKind.FIT else plan_file.scale.factor
-    for rounds, share in _CHOICES:
-        chosen = _shortened(plan_file, rounds, share, factor)
+    choices = [(rounds, share) for share in (1.0, *_LONG, *_SHORT)] if rounds else _CHOICES
+    for repeats, share in choices:
+        chosen = _shortened(plan_file, repeats, share, factor)
         plan = expand(chosen)
         if lasting(plan) <= budget_s:
             break
@@ -245,12 +295,15 @@ def _shortened(plan_file: PlanFile, rounds: int, share: float, factor: float) ->
 
 def _time_notes(plan: Plan, lasts_s: float, budget_s: float, pace: Pace | None) -> Iterator[str]:
     lasts, asked = format_guess(lasts_s), format_guess(budget_s)
-    rate = format_rate(plan.estimate.assumed_bytes_per_s)
-    basis = (
-        "by the last run of this load here" if pace is not None else f"at {rate}: a guess, the next call knows better"
-    )
+    bytes_per_s = plan.estimate.assumed_bytes_per_s
+    if pace is not None:
+        basis = "by the last run of this load here"
+    elif bytes_per_s in (ROTATING_BYTES_PER_S, FLASH_BYTES_PER_S):
+        basis = f"at {format_rate(bytes_per_s)}: a guess, the next call knows better"
+    else:
+        basis = f"at {format_rate(bytes_per_s)}, as the scratch file was written; the next call knows better"
     if lasts_s > budget_s:
-        yield f"Does not fit in {asked}: the shortest plan with verdicts, {plan.repeats} rounds, takes est. {lasts} ({basis})."
+        yield f"Does not fit in {asked}: the shortest plan, {plan.repeats} rounds, takes est. {lasts} ({basis})."
     else:
         yield f"Fits in {asked}: {plan.repeats} rounds, est. {lasts} ({basis})."
 

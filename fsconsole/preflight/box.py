@@ -57,6 +57,7 @@ def read_box(kit: Kit, filesystem: Filesystem, executor: Executor) -> Box:
         mount_features={one.name: one.value for one in options},
         settings={(one.device, one.file): _value(one, there.holds, kit) for one in kit.settings},
         files=_files(kit),
+        sysctl=later_sysctl(kit),
     )
 
 
@@ -97,6 +98,7 @@ def _array(kit: Kit, there: _There) -> BoxArray | None:
         members=tuple(path for path, name in names.items() if name in working),
         others=tuple(sorted(working - set(names.values()))),
         troubles=tuple(troubles),
+        bitmap="none" if not md.bitmap else "in a file" if "file:" in md.bitmap else "internal",
     )
 
 
@@ -160,6 +162,26 @@ def _files(kit: Kit) -> dict[str, str | None]:
     paths = [FSTAB, *MDADM_CONFIGS, *(file.path for file in managed_files(kit))]
     paths += [link] if (link := unit_link(kit)) else []
     return {path: _text(path) for path in paths}
+
+
+_SYSCTL_FOLDERS = ("/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d")
+"""Of two files of one name that in the first folder counts (man 5 sysctl.d)."""
+
+
+def later_sysctl(kit: Kit, root: str = "") -> tuple[tuple[str, str], ...]:
+    """Return path and text of the files of sysctl that a boot reads after the kit's own, in that order."""
+    own = [os.path.basename(file.path) for file in managed_files(kit) if file.path.startswith(_SYSCTL_FOLDERS[0])]
+    if not own:
+        return ()
+    found: dict[str, str] = {}
+    for folder in _SYSCTL_FOLDERS:
+        with suppress(OSError):
+            for name in os.listdir(root + folder):
+                found.setdefault(name, f"{folder}/{name}")
+    later = [found[name] for name in sorted(found) if name > own[0] and name.endswith(".conf")]
+    # procps reads it last (man 8 sysctl, --system).
+    texts = ((path, read_text_or(root + path, "")) for path in (*later, "/etc/sysctl.conf"))
+    return tuple((path, text) for path, text in texts if text)
 
 
 def _text(path: str) -> str | None:

@@ -16,6 +16,7 @@ from fsconsole.devices.evidence import GateContext
 from fsconsole.devices.gate import GateReport, consent_code, inspect_device, require, short_code, shown_on
 from fsconsole.devices.graph import DeviceGraph
 from fsconsole.devices.hazards import SCRATCH_KEPT
+from fsconsole.devices.marker import proven_marker
 from fsconsole.devices.memory_group import limit_file
 from fsconsole.devices.scratch import Scratch, attached_for_now
 from fsconsole.devices.settings import queues_of
@@ -203,6 +204,7 @@ def target_spec(device: Device, graph: DeviceGraph | None = None) -> TargetSpec:
         memory_limit=limit_file(device.name),
         is_rotating=bool(device.rotational),
         is_flash=device.is_flash,
+        bytes_per_s=_written_at(device),
         notes=stripes_of(device, graph.devices).sentences,
     )
 
@@ -215,6 +217,14 @@ def target_specs(request: RunRequest) -> dict[str, TargetSpec]:
         else TargetSpec(target.path, target.place.size_bytes, is_directory=True)
         for target in request.targets
     }
+
+
+def _written_at(device: Device) -> float:
+    """Return the rate at which the file of a scratch device was written; 0 where it isn't known."""
+    loop = device.loop
+    if not device.is_scratch or loop is None:
+        return 0.0
+    return proven_marker(loop.path, loop.file_device, loop.inode).bytes_per_s
 
 
 def _keeps_blocks(device: Device) -> bool:

@@ -208,6 +208,12 @@ class Advice:
     deciding: tuple[tuple[str, float], ...]
     """Columns in which the first is ahead of the second, with their share of its lead."""
     notes: tuple[str, ...]
+    take: Advised | None
+    """The row to take: the first of the best that is safe, else the first safe one; None where every row misses a limit."""
+    equals: tuple[Advised, ...]
+    """Other rows that may score as high as that and have no more against them, in order of scores."""
+    between: Compared | None
+    """The score of that row against the first of them."""
 
 
 def advise(
@@ -231,8 +237,10 @@ def advise(
     base = next((one for one in found if one.is_baseline), found[-1])
     family = max(1, len(found) - 1)
 
-    def judge(own: Mapping[int, Reading], other: Mapping[int, Reading], metric: Metric = _SCORE) -> Compared | None:
-        return compared(own, other, metric, family=family, same=plan.same, alpha=gate.alpha, with_more=False)
+    def judge(
+        own: Mapping[int, Reading], other: Mapping[int, Reading], metric: Metric = _SCORE, *, with_more: bool = False
+    ) -> Compared | None:
+        return compared(own, other, metric, family=family, same=plan.same, alpha=gate.alpha, with_more=with_more)
 
     missed = _missed(state, grid)
     # A row that misses what its plan requires is no choice, and excludes no other, whatever its score.
@@ -246,7 +254,9 @@ def advise(
         advised.append(replace(row, behind=next((each.title for each in ahead), "")))
     best, others = ([one for one in advised if bool(one.behind) is is_behind] for is_behind in (False, True))
     failing = [one for one in best if one.candidate not in allowed]
-    best = [one for one in best if one not in failing]
+    best = _in_order([one for one in best if one not in failing])
+    take = _take(best, others)
+    equals = _equals(take, best)
     lead = {term: _lead(term, *allowed[:2]) for term in found[0].readings} if len(allowed) > 1 else {}
     return Advice(
         weights=weights,
@@ -260,6 +270,9 @@ def advise(
         turns=_turns(lead, weights),
         deciding=_deciding(lead),
         notes=(*notes, *_short_notes(lead, found)),
+        take=take,
+        equals=equals,
+        between=judge(take.candidate.scores, equals[0].candidate.scores, with_more=True) if take and equals else None,
     )  # fmt: skip
 
 
@@ -281,6 +294,50 @@ def _advised(one: Candidate, other: Candidate, judge: Judge, safety: Safety, fla
 
 def _is_better(pair: Compared | None) -> bool:
     return pair is not None and pair.verdict is Verdict.FASTER
+
+
+_DECIDED = (Verdict.FASTER, Verdict.SLOWER, Verdict.MORE, Verdict.LESS)
+
+
+def speaks_for(term: Term, pair: Compared) -> bool | None:
+    """Return whether a decided difference is for the row; None: undecided, or the same."""
+    if pair.verdict not in _DECIDED:
+        return None
+    return (pair.change > 0) == is_more_better(term.metric)
+
+
+def _in_order(best: Sequence[Advised]) -> list[Advised]:
+    """Return rows, in order of scores, such that the baseline's place contradicts no verdict.
+
+    Their scores are not decided. Before the baseline stands what is decidedly better in columns of more weight than those in
+    which it is decidedly worse, after it what is decidedly worse; what has no such column stands by its score.
+    """
+    base = next((one for one in best if one.overall is None), None)
+    if base is None:
+        return list(best)
+
+    def side(one: Advised) -> float:
+        signs = {True: 1.0, False: -1.0, None: 0.0}
+        decided = math.fsum(term.weight * signs[speaks_for(term, pair)] for term, pair in one.parts)
+        ahead = decided or one.candidate.mean - base.candidate.mean
+        return 0.0 if one is base else -math.copysign(1.0, ahead)
+
+    return sorted(best, key=side)
+
+
+def _is_sound(one: Advised) -> bool:
+    return not (one.safety.unsafe or one.safety.unknown or one.flaws)
+
+
+def _take(best: Sequence[Advised], others: Sequence[Advised]) -> Advised | None:
+    return next(filter(_is_sound, (*best, *others)), best[0]) if best else None
+
+
+def _equals(take: Advised | None, best: Sequence[Advised]) -> tuple[Advised, ...]:
+    if take is None or take not in best:
+        return ()
+    alike = (one for one in best if one is not take and _is_sound(one) >= _is_sound(take))
+    return tuple(sorted(alike, key=lambda one: -one.candidate.mean))
 
 
 def _candidates(

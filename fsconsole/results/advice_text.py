@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.model.contract import Document, document_text
 from fsconsole.model.events import WarningKind
 from fsconsole.model.metrics import Metric, Unit
 from fsconsole.model.rounds import CAUSES
 from fsconsole.model.state import RunState
-from fsconsole.model.verdicts import Compared, Verdict
+from fsconsole.model.verdicts import MOST_MORE, Compared, Verdict
 from fsconsole.model.wire import Wire
-from fsconsole.results.advice import Advice, Advised, Term, is_more_better
+from fsconsole.results.advice import Advice, Advised, Term, speaks_for
+from fsconsole.results.choice import row_word
 from fsconsole.results.figures import Noted
 from fsconsole.results.grid import Grid
-from fsconsole.text import printable, wrap
+from fsconsole.text import cells_of, printable, wrap
 from fsconsole.units import significant
 
 _AGAINST = CAUSES | {
@@ -24,10 +28,20 @@ _AGAINST = CAUSES | {
 """Warnings that advice repeats: damage, disturbed rounds, options without effect."""
 _TWICE = 0.995
 """Share from which a change is told as a factor: what rounds to 100 % is twice."""
-_DECIDED = (Verdict.FASTER, Verdict.SLOWER, Verdict.MORE, Verdict.LESS)
+_DECIDED = (Verdict.FASTER, Verdict.SLOWER)
+_MOST_NAMED = 3
+"""Rows that are named in a sentence."""
 
 
-def advice_text(state: RunState, grid: Grid, of: Advice, *, width: int = 80) -> str:
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Name and directory of a run, by which commands find it."""
+
+    run: str
+    runs: str = DEFAULT_RUNS_DIR
+
+
+def advice_text(state: RunState, grid: Grid, of: Advice, place: Place, *, width: int = 80) -> str:
     """Return advice as lines of at most width cells."""
     weights = ", ".join(f"{metric.column} {weight:g}" for metric, weight in of.weights.items())
     level = f"{100 * (1 - of.alpha):g} %"
@@ -37,17 +51,17 @@ def advice_text(state: RunState, grid: Grid, of: Advice, *, width: int = 80) -> 
         )
     ]
     lines += ["", *_wrapped(f"{_headline(of)} Intervals at {level}.", width)]
-    titles = {row.candidate.title: _title(row) for row in (*of.best, *of.others)}
     for number, row in enumerate(of.best, start=1):
-        lines += _row_lines(row, f"{number}.", titles, grid, width)
+        lines += _row_lines(row, f"{number}.", of, grid, width)
     if of.others:
         lines += ["", "Not the best:"]
         for row in of.others:
-            lines += _row_lines(row, "-", titles, grid, width)
+            lines += _row_lines(row, "-", of, grid, width)
     lines += (
         [""]
         + [line for title, why in of.unjudged for line in _wrapped(f"Not judged: {title} ({why}).", width)]
         + [line for sentence in _sentences(of) for line in _wrapped(sentence, width)]
+        + ["", *_next_lines(state, of, place, width)]
     )
     return "\n".join(lines).replace("\n\n\n", "\n\n").rstrip("\n") + "\n"
 
@@ -65,27 +79,40 @@ def _title(row: Advised) -> str:
     return row.candidate.title + word
 
 
-def _row_lines(row: Advised, mark: str, titles: Mapping[str, str], grid: Grid, width: int) -> Iterator[str]:
-    behind = f" Decidedly behind {titles[row.behind]}." if row.behind else ""
-    lines = _wrapped(f"{_title(row)}: {_overall(row)}{behind} {reason_of(row)}", width - 3)
+def _row_lines(row: Advised, mark: str, of: Advice, grid: Grid, width: int) -> Iterator[str]:
+    ahead = [_title(one) for one in (*of.best, *of.others) if one.candidate.title == row.behind]
+    behind = f" Decidedly behind {ahead[0]}." if ahead else ""
+    lines = _wrapped(f"{_title(row)}: {_overall(row, of)}{behind} {reason_of(row)}", width - 3)
     against = against_of(row, grid)
     lines += _wrapped(f"Against it: {'; '.join(against)}.", width - 3) if against else []
     yield from (f"{mark if place == 0 else '':<2} {line}" for place, line in enumerate(lines))
 
 
-def _overall(row: Advised) -> str:
+def _overall(row: Advised, of: Advice) -> str:
     pair = row.overall
     if pair is None:
-        return "the baseline."
+        is_tied = row in of.best and len(of.best) > 1
+        return f"the baseline{'; no score here is decidedly above or below its own' if is_tied else ''}."
     if pair.verdict is Verdict.SAME:
-        return "scores the same as the baseline."
+        return f"scores the same as the baseline{_place(row, of)}."
     share = f"{100 * abs(pair.change):.0f} % {'above' if pair.change > 0 else 'below'} the baseline"
-    return f"scores {share}{'' if pair.verdict in _DECIDED else ', undecided'}."
+    return f"scores {share}{'' if pair.verdict in _DECIDED else ', undecided'}{_place(row, of)}."
+
+
+def _place(row: Advised, of: Advice) -> str:
+    """Return why a row stands before a baseline that scores more, or after one that scores less, as a clause."""
+    base = next((one for one in of.best if one.overall is None), None)
+    if base is None or row not in of.best:
+        return ""
+    is_before = of.best.index(row) < of.best.index(base)
+    is_above = row.candidate.mean > base.candidate.mean
+    is_by_score = is_before == is_above or row.candidate.mean == base.candidate.mean
+    return "" if is_by_score else f"; {'before' if is_before else 'after'} it by its decided columns"
 
 
 def reason_of(row: Advised) -> str:
     """Return in one sentence in which columns a row is decidedly better."""
-    better = [change_words(term, pair) for term, pair in row.parts if _is_better(term, pair) is True]
+    better = [change_words(term, pair) for term, pair in row.parts if speaks_for(term, pair) is True]
     return (
         f"Against {row.against}: {'; '.join(better)}."
         if better
@@ -95,7 +122,7 @@ def reason_of(row: Advised) -> str:
 
 def against_of(row: Advised, grid: Grid) -> tuple[str, ...]:
     """Return in clauses what speaks against a row: what is unsafe first, then damage, worse columns and warnings."""
-    worse = [change_words(term, pair) for term, pair in row.parts if _is_better(term, pair) is False]
+    worse = [change_words(term, pair) for term, pair in row.parts if speaks_for(term, pair) is False]
     own = {index for of in row.candidate.rows for index in of.indexes}
     unknown = (f"safety not known: {row.safety.unknown}",) if row.safety.unknown else ()
     return (
@@ -116,13 +143,6 @@ def _of_warnings(warnings: tuple[Noted, ...], own: set[int]) -> Iterator[str]:
         yield f"warning {kind.value.replace('-', ' ')} in {len(cells)} of {len(own)} cells"
 
 
-def _is_better(term: Term, pair: Compared) -> bool | None:
-    """Return whether a decided difference is for the row; None: undecided, or the same."""
-    if pair.verdict not in _DECIDED:
-        return None
-    return (pair.change > 0) == is_more_better(term.metric)
-
-
 def change_words(term: Term, pair: Compared) -> str:
     """Return a change in words: times take less time, rates are more: "check takes 12 % less time"."""
     metric = term.metric
@@ -138,16 +158,86 @@ def change_words(term: Term, pair: Compared) -> str:
 
 
 def _sentences(of: Advice) -> Iterator[str]:
-    if of.deciding:
-        yield f"Ahead by: {', '.join(f'{name} {100 * share:.0f} %' for name, share in of.deciding)}."
     if len(of.leading) > 1:
-        second = _title(of.leading[1])
+        first, second = map(_title, of.leading)
+        if of.deciding:
+            shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in of.deciding)
+            yield f"The score of {first} is ahead of {second}'s by: {shares}."
         yield (
             f"{second} would score higher at these weights: {'; or '.join(of.turns)}."
             if of.turns
             else f"No weight of one column alone puts {second} first."
         )
     yield from (f"Note: {note}." for note in of.notes)
+
+
+# The row to take, and the command that applies it.
+
+
+def _next_lines(state: RunState, of: Advice, place: Place, width: int) -> Iterator[str]:
+    why, command = take_why(of), take_command(state, of, place)
+    yield from _wrapped(f"Next: {why}{':' if command else '.'}", width)
+    line, indent = "", "    "
+    for word in command:
+        if line and cells_of(f"{indent}{line} {word} \\") > width:
+            yield f"{indent}{line} \\"
+            line, indent = "", "        "
+        line = f"{line} {word}".lstrip()
+    if line:
+        yield indent + line
+
+
+def take_command(state: RunState, of: Advice, place: Place) -> tuple[str, ...]:
+    """Return the command that writes the kit of the row to take, as words for a shell; empty where there is no kit of it."""
+    row = row_word(state, of.take.candidate.rows[0].key) if of.take is not None else ""
+    if of.take is None or not row:
+        return ()
+    devices = "DEVICE..." if of.take.candidate.rows[0].key.array is not None else "DEVICE"
+    kept = [f"--runs {shlex.quote(place.runs)}"] if place.runs != DEFAULT_RUNS_DIR else []
+    return ("fsconsole apply-kit", place.run, shlex.quote(printable(row)), *kept, f"--for {devices} DIR")
+
+
+def take_why(of: Advice) -> str:
+    """Return which row to take and why, and what would do as well, as a sentence without a full stop."""
+    take = of.take
+    if take is None:
+        return "no row can be taken, as each misses a limit of the plan"
+    name = _title(take)
+    if take not in of.best:
+        return f"take {name}, the best row with nothing unsafe, damaged or failed; {_named(of.best)} scores more"
+    if len(of.best) == 1:
+        doubt = ", if you accept what stands against it" if take.safety.unsafe or take.flaws else ""
+        return f"take {name}, the only row that is left{doubt}"
+    before = of.best[: of.best.index(take)]
+    higher = [one for one in of.best if one.candidate.mean > take.candidate.mean and one not in before]
+    if higher:
+        reason = f"by what is decided column by column, though {_named(higher)} may score more"
+    elif before:
+        reason = f"the best row with nothing unsafe, damaged or failed, though {_named(before)} may score more"
+    else:
+        reason = "which scores highest"
+    return f"take {name}, {reason}{_equal_words(of)}"
+
+
+def _named(rows: Sequence[Advised]) -> str:
+    return ", ".join(map(_title, rows))
+
+
+def _equal_words(of: Advice) -> str:
+    """Return the rows that do as well, and what would decide, as a clause; empty where there are none."""
+    pair = of.between
+    if pair is None:
+        return ""
+    it = f"between it and {_title(of.equals[0])}" if len(of.equals) > 1 else "it"
+    if pair.verdict is Verdict.SAME:
+        decides = "the scores are the same"
+    elif pair.more:
+        decides = f"{pair.more} more rounds would probably decide {it}"
+    else:
+        decides = f"it takes more than {MOST_MORE} rounds to decide {it}"
+    names = _named(of.equals[:_MOST_NAMED])
+    more = f" and {len(of.equals) - _MOST_NAMED} more" if len(of.equals) > _MOST_NAMED else ""
+    return f"; by the score {names}{more} will do as well ({decides})"
 
 
 def _wrapped(text: str, width: int) -> list[str]:
@@ -206,9 +296,14 @@ class AdviceAnswer(Document, frozen=True):
     second_wins_at: tuple[str, ...]
     ahead_by: tuple[Lead, ...]
     notes: tuple[str, ...]
+    take: str
+    """The row to take; empty where there is none."""
+    take_why: str
+    take_command: str
+    """Writes its kit; DEVICE and DIR are to be filled in. Empty where there is no kit of it."""
 
 
-def advice_json(state: RunState, grid: Grid, of: Advice) -> str:
+def advice_json(state: RunState, grid: Grid, of: Advice, place: Place) -> str:
     """Return advice as a JSON document."""
 
     def row(one: Advised) -> AdvisedRow:
@@ -238,5 +333,8 @@ def advice_json(state: RunState, grid: Grid, of: Advice) -> str:
         second_wins_at=of.turns,
         ahead_by=tuple(Lead(name, share) for name, share in of.deciding),
         notes=of.notes,
+        take=of.take.candidate.title if of.take is not None else "",
+        take_why=take_why(of),
+        take_command=" ".join(take_command(state, of, place)),
     )
     return document_text(answer, indent=2) + "\n"

@@ -55,6 +55,20 @@ def choices(state: RunState) -> tuple[Choice, ...]:
     )
 
 
+def row_word(state: RunState, key: RowKey) -> str:
+    """Return the word by which choose_row() finds the filesystem of a row; empty where it is none to choose."""
+
+    def of(key: RowKey | Cell) -> tuple[object, ...]:
+        return key.target, key.array, key.members, key.setting, key.variant
+
+    found = choices(state)
+    for number, one in enumerate(found, start=1):
+        if of(one.cell) == of(key):
+            namesakes = [other for other in found if one.title in (other.title, other.variant.label)]
+            return one.title if len(namesakes) == 1 else str(number)
+    return ""
+
+
 def choose_row(state: RunState, text: str) -> Choice:
     """Return the choice of that title, label or number (from 1). Raises UnknownRow, NothingToApply."""
     found = choices(state)

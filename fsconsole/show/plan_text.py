@@ -9,9 +9,10 @@ from fsconsole import units
 from fsconsole.devices.hazards import HIDDEN_PROCESS
 from fsconsole.model.answers import DirectoryAnswer, Findable, PowerAnswer, StepAnswer, TargetAnswer
 from fsconsole.model.device import DeviceKind, Verdict
-from fsconsole.model.plan import Cell, Plan, Step, Variant, array_aspects, array_words, arrays_in_words
+from fsconsole.model.plan import Cell, Equalise, Plan, Step, Variant, array_aspects, array_words, arrays_in_words
 from fsconsole.model.statistics import LOOKS
 from fsconsole.model.workload import Workload
+from fsconsole.plan.expand import equalise_bytes
 from fsconsole.plan.requirements import limits_in_words
 from fsconsole.plan.sizing import pilot_steps, pilots, sizes_in_words
 from fsconsole.results.content import hanging
@@ -46,15 +47,25 @@ def plan_lines(  # noqa: PLR0913 (each is a fact of its own)
         nothing = "No device was given: nothing was read, and commands show the word DEVICE."
         yield from hanging("", nothing, width)
     yield from _arrays(plan.cells, width, is_named=bool(targets))
-    yield from _life(plan, power, every=every, width=width)
+    yield from _life(plan, power, targets, every=every, width=width)
     yield from hanging("", "The filesystem UUIDs above are an example: every run makes new ones.", width)
     yield from _closing(targets, "To agree to the loss:", agreeing, width)
 
 
 def short_plan_lines(  # noqa: PLR0913 (as plan_lines)
-    plan: Plan, targets: Sequence[TargetAnswer], agreeing: str, power: PowerAnswer, *, notes: Sequence[str], width: int
+    plan: Plan,
+    targets: Sequence[TargetAnswer],
+    agreeing: str,
+    power: PowerAnswer,
+    *,
+    notes: Sequence[str],
+    width: int,
+    goes_on: bool = False,
 ) -> Iterator[str]:
-    """Yield a plan for a screen of 24 lines: rows, loads, targets, costs; its cells and steps are left out."""
+    """Yield a plan for a screen of 24 lines: rows, loads, targets, costs; its cells and steps are left out.
+
+    goes_on is True where the command asks, or starts, right after it.
+    """
     reasons = {cell.variant.label: cell.unavailable for cell in plan.cells}
     labels = sorted(reasons, key=lambda label: label != plan.baseline)
     size = size_words(plan.estimate.bytes_to_write, plan.estimate.likely_bytes)
@@ -68,11 +79,11 @@ def short_plan_lines(  # noqa: PLR0913 (as plan_lines)
     for target in targets:
         for number, (text, _) in enumerate(target_told(target)):
             yield from hanging("       " if number else "wipes  ", text.strip(), width)
-    yield from hanging("costs  ", f"{size} written, est. {lasts}", width)
+    yield from hanging("costs  ", f"{size} written{_of_it(plan.cells, targets)}, est. {lasts}", width)
     yield from hanging("finds  ", _short_power(power), width)
     for note in notes:
         yield from hanging("note   ", printable(note), width)
-    yield from _closing(targets, "To agree to the loss:", agreeing, width)
+    yield from _closing(targets, "To agree to the loss:", agreeing, width, goes_on=goes_on)
 
 
 def _short_power(power: PowerAnswer) -> str:
@@ -110,14 +121,16 @@ def directory_plan_lines(  # noqa: PLR0913 (as plan_lines)
         facts = f"{f'{one.label}: ' if is_named else ''}{one.path}  {one.place.words}, {free}"
         yield from hanging("  ", printable(facts), width)
         yield from hanging("    ", printable(one.writes) + ".", width)
-    yield from _life(plan, power, every=every, width=width)
+    yield from _life(plan, power, (), every=every, width=width)
     yield from hanging("", "The directory's name above is an example: every run has its own.", width)
     yield "No consent is needed: nothing is wiped. To run it:"
     yield from _pasted(printable(command), width)
     yield "Nothing was touched."
 
 
-def _life(plan: Plan, power: PowerAnswer | None, *, every: bool, width: int) -> Iterator[str]:
+def _life(
+    plan: Plan, power: PowerAnswer | None, targets: Sequence[TargetAnswer], *, every: bool, width: int
+) -> Iterator[str]:
     """Yield the cells, the steps of pilots and of cells, and what they cost."""
     yield from _cells(plan.cells, width)
     for cell in pilots(plan):
@@ -136,6 +149,7 @@ def _life(plan: Plan, power: PowerAnswer | None, *, every: bool, width: int) -> 
         yield from hanging("", printable(said) + ".", width)
     size = size_words(plan.estimate.bytes_to_write, plan.estimate.likely_bytes)
     early = f"; less if it ends after round {' or '.join(map(str, LOOKS[:-1]))}" if plan.is_auto else ""
+    size += _of_it(able, targets)
     yield from hanging("", f"To write: {size}; about {lasts}, if a disk takes {rate}{early}.", width)
     if power is not None:
         # No line ends between a number and its sign.
@@ -147,6 +161,18 @@ def _steps(steps: Iterable[Step], width: int) -> Iterator[str]:
     for step in steps:
         yield from hanging(f"  {step.kind.value:<{STEP_WIDTH}}", printable(step.title), width)
         yield from (f"    {line}" for line in acts_of(step))
+
+
+def _of_it(cells: Sequence[Cell], targets: Sequence[TargetAnswer]) -> str:
+    """Return which part of what is written makes devices equal, as a clause; empty where none is."""
+    sizes = {target.path: target.size_bytes for target in targets}
+    able = [cell for cell in cells if not cell.unavailable and sizes.keys() >= set(cell.devices)]
+    written_bytes = sum(equalise_bytes(cell, sizes) for cell in able)
+    if not written_bytes:
+        return ""
+    word = "fill" if any(cell.equalise is Equalise.PRECONDITION for cell in able) else "zero"
+    what = "the device" if len(sizes) == 1 else "the devices"
+    return f" ({units.format_bytes(written_bytes)} of it to {word} {what} before each cell)"
 
 
 def size_words(most_bytes: int, likely_bytes: int) -> str:
@@ -342,7 +368,9 @@ def _numbers(of: Sequence[int]) -> str:
     return f"{' '.join(map(str, of[:3]))} ... {of[-1]} ({len(of)} cells)"
 
 
-def _closing(targets: Sequence[TargetAnswer], lead: str, command: str, width: int) -> Iterator[str]:
+def _closing(
+    targets: Sequence[TargetAnswer], lead: str, command: str, width: int, *, goes_on: bool = False
+) -> Iterator[str]:
     if any(target.refused for target in targets):
         yield "No consent is possible while a device is refused."
     elif command:
@@ -350,7 +378,8 @@ def _closing(targets: Sequence[TargetAnswer], lead: str, command: str, width: in
         yield from _pasted(printable(command), width)
     elif targets and all(target.scratch for target in targets):
         yield "No consent is needed: only scratch devices would be wiped."
-    yield "Nothing was touched."
+    if not goes_on:
+        yield "Nothing was touched."
 
 
 def _pasted(command: str, width: int) -> Iterator[str]:

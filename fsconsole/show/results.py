@@ -11,7 +11,7 @@ from fsconsole.model.figures import Publication
 from fsconsole.model.metrics import OF_BONNIE, OF_MIXES, OF_WRITEBACK, PILOTS, Metric, Unit
 from fsconsole.model.state import RunState
 from fsconsole.results.advice import Advice
-from fsconsole.results.advice_text import advice_text
+from fsconsole.results.advice_text import Place, advice_text
 from fsconsole.results.block_tables import captions, figures_table, notes_of, pairs_table, required_of, wide_table
 from fsconsole.results.blocks import (
     AS_PLANNED,
@@ -308,9 +308,9 @@ def with_columns(choice: Choice, view: BlockView, columns: tuple[Metric, ...]) -
     return changed(choice, columns=listed)
 
 
-def advice_lines(state: RunState, grid: Grid, advice: Advice, width: int) -> tuple[TextLine, ...]:
+def advice_lines(state: RunState, grid: Grid, advice: Advice, place: Place, width: int) -> tuple[TextLine, ...]:
     """Return advice as `fsconsole advise` prints it."""
-    return tuple(map(TextLine, advice_text(state, grid, advice, width=width).rstrip("\n").split("\n")))
+    return tuple(map(TextLine, advice_text(state, grid, advice, place, width=width).rstrip("\n").split("\n")))
 
 
 def has_curves(block: Block) -> bool:

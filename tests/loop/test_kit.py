@@ -167,6 +167,10 @@ def test_a_kit_makes_the_winner_on_another_size_once_and_verify_names_what_chang
         "mount option commit": "30",
         "line in /etc/fstab": "not there",
     }
+    told = place.run(*FSCONSOLE, "verify-kit", str(kit))
+    assert (told.returncode, told.stderr) == (ExitCode.KIT_DIFFERS, "")
+    assert told.stdout.count("differs: ") == 3
+    assert told.stdout.endswith("\n3 differ; `apply.sh --dry-run` shows what would be set again.\n")
     place.apply(kit)
     assert queue.read_text() == "256\n"
 

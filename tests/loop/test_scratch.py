@@ -25,6 +25,7 @@ from fsconsole.errors import ExitCode
 from fsconsole.errors.runs import NoSpace
 from fsconsole.errors.targets import BadQuantity, ScratchImpossible, ScratchInUse, ScratchMissing
 from fsconsole.journal.past import read_state
+from fsconsole.preflight.prepare import target_spec
 from fsconsole.system import block
 from fsconsole.system.block import device_size_bytes, diskseq, is_read_only
 from fsconsole.system.locks import FileLock
@@ -83,6 +84,9 @@ def test_a_scratch_file_is_written_in_full_once_and_its_device_punches_no_holes(
     assert os.stat(made.path).st_blocks * 512 >= SIZE
     limit = Path(f"/sys/block/{os.path.basename(made.device)}/queue/discard_max_bytes")
     assert limit.read_text() == "0\n"
+    # Plans for it reckon with the rate at which it was written.
+    with open(made.path, "rb") as file:
+        assert target_spec(find_device(made.device)).bytes_per_s == marker.marker_of(file.fileno()).bytes_per_s > 0
     scratch.remove(made)
     # The next user of that number has discard again, where nobody else has taken it by now.
     sparse(tmp_path / "next", SIZE)

@@ -263,6 +263,8 @@ async def test_y_shows_and_copies_the_lines_of_the_row_and_advice_is_shown(tmp_p
         assert "/dev/loop" not in app.clipboard
         await pilot.press("escape", "A")
         await shows(pilot, "Can't be excluded as best: ext4, ext4 nodelalloc, xfs.")
+        await pilot.press("end")
+        await shows(pilot, "Next: take ext4, which scores highest", "fsconsole apply-kit demo ext4")
 
 
 async def test_another_run_is_compared_with_this_one_what_differs_first(tmp_path: Path) -> None:

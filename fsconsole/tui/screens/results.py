@@ -25,6 +25,7 @@ from fsconsole.model.figures import Publication
 from fsconsole.model.metrics import Metric
 from fsconsole.plan.publications import all_publications
 from fsconsole.results.advice import advise
+from fsconsole.results.advice_text import Place
 from fsconsole.results.blocks import Block, BlockKind
 from fsconsole.results.grid import Grid, build_grid
 from fsconsole.results.published import beside
@@ -308,9 +309,10 @@ Below: the row's verdict, why, its rounds as dots, other columns, and warnings w
         if self._shown is None:
             return
         state, grid = self._shown.look.state, build_grid(self._shown.look.state)
+        place = Place(self._shown.folder.name, self.session.runs_dir)
         with self.complaining():
             advice = await asyncio.to_thread(advise, state, grid, safety_of)
-            self.app.push_screen(OutputScreen(lambda width: view.advice_lines(state, grid, advice, width)))
+            self.app.push_screen(OutputScreen(lambda width: view.advice_lines(state, grid, advice, place, width)))
 
     def action_open_run_plan(self) -> None:
         # The newest run is shown where none was chosen.

@@ -73,8 +73,9 @@ def test_a_long_purpose_is_cut_to_what_an_attribute_can_hold(tmp_path: Path, mon
     written: list[bytes] = []
     monkeypatch.setattr(os, "setxattr", lambda _fd, _name, value: written.append(value))
     with (tmp_path / "scratch").open("wb") as file:
-        write_marker(file.fileno(), "0a1b2c3d", "x" * 5000)
+        write_marker(file.fileno(), "0a1b2c3d", "x" * 5000, 1.5e9)
     assert parse_marker(written[0]).purpose == "x" * 200
+    assert parse_marker(written[0]).bytes_per_s == 1.5e9
 
 
 def test_a_mark_that_cant_be_read_is_not_taken_for_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,9 @@ from dataclasses import fields
 from fsconsole.errors import ExitCode, FsconsoleError, runs, targets  # noqa: F401 (their classes are looked up below)
 from tests.unit.house.source import CHECKOUT
 
-ENDINGS_WITHOUT_ERROR = {ExitCode.OK, ExitCode.CELLS_FAILED, ExitCode.STOPPED, ExitCode.INTERRUPTED}
+ENDINGS_WITHOUT_ERROR = {
+    ExitCode.OK, ExitCode.CELLS_FAILED, ExitCode.STOPPED, ExitCode.KIT_DIFFERS, ExitCode.INTERRUPTED,
+}  # fmt: skip
 HOSTILE = "a\x1b[31m [/x] {0} \n\u202e"
 MADE = {"str": "made up", "int": 7, "float": 7.5}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,8 @@ from fsconsole.catalog.loader import load_catalog
 from fsconsole.kit.check import Box, BoxArray, check_kit, free_names, objection
 from fsconsole.kit.files import managed_files
 from fsconsole.kit.values import Kit
+from fsconsole.model.plan import Setting
+from fsconsole.preflight.box import later_sysctl
 from tests.unit.kit.kits import RAID5, disks, kit_of
 
 KIT = kit_of(array=RAID5, devices=disks(3))
@@ -24,7 +27,7 @@ def healthy(kit: Kit) -> Box:
     files["/etc/mdadm/mdadm.conf"] = f"ARRAY {kit.array.path} metadata=1.2 UUID={kit.array.uuid}\n"
     return Box(
         sizes={device.path: device.size_bytes for device in kit.devices},
-        array=BoxArray(kit.array.uuid, "raid5", 65536, PATHS, (), ()),
+        array=BoxArray(kit.array.uuid, "raid5", 65536, PATHS, (), (), "none"),
         uuid=kit.uuid,
         filesystem="ext4",
         features={**dict(kit.features), "journal_size": "1024M", "needs_recovery": "on"},
@@ -58,6 +61,24 @@ def test_a_machine_as_the_kit_made_it_differs_in_nothing() -> None:
     assert differing(healthy(KIT)) == {}
 
 
+def test_of_sysctls_later_files_the_last_word_counts_and_the_kits_own_value_is_no_difference() -> None:
+    own, other = "vm.dirty_bytes=268435456", "vm.dirty_bytes=1"
+    for texts, count in (((own,), 0), ((other, own), 0), ((own, other), 1), (("vm.swappiness = 1", "; x = 1"), 0)):
+        box = replace(healthy(KIT), sysctl=tuple((f"/etc/sysctl.d/9{n}", text) for n, text in enumerate(texts, 1)))
+        assert len(differing(box)) == count, texts
+
+
+def test_the_files_of_sysctl_after_the_kits_own_are_read_in_the_order_of_a_boot(tmp_path: Path) -> None:
+    names = ("etc/sysctl.d/10-early.conf", "etc/sysctl.d/95-b.conf", "run/sysctl.d/95-b.conf", "usr/lib/sysctl.d/91-a.conf",
+             "etc/sysctl.d/99-no.txt", "etc/sysctl.conf")  # fmt: skip
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    later = ["/usr/lib/sysctl.d/91-a.conf", "/etc/sysctl.d/95-b.conf", "/etc/sysctl.conf"]
+    assert [path for path, _ in later_sysctl(KIT, str(tmp_path))] == later
+    assert later_sysctl(kit_of(setting=Setting(())), str(tmp_path)) == ()
+
+
 def test_a_mount_unit_that_no_boot_starts_is_named() -> None:
     kit = replace(KIT, is_unit=True)
     box = healthy(kit)
@@ -76,6 +97,7 @@ CASES = [
         {f"{PATHS[0]} in {KIT.device}": "none", f"sdz in {KIT.device}": "a member", f"state of {KIT.device}": "1 members missing"},
     ),
     (replace(BOX, array=replace(BOX.array, chunk_bytes=4096)), {f"chunk of {KIT.device}, bytes": "4096"}),
+    (replace(BOX, array=replace(BOX.array, bitmap="internal")), {f"bitmap of {KIT.device}": "internal"}),
     (replace(BOX, uuid=None), {f"UUID of the filesystem on {KIT.device}": "not there"}),
     (replace(BOX, features=dict(BOX.features) | {"flex_bg": "on"}), {"feature flex_bg": "on"}),
     (replace(BOX, features={}, features_why="dump.f2fs says nothing"), {"features of the filesystem": "dump.f2fs says nothing"}),
@@ -86,6 +108,23 @@ CASES = [
         {"vm.dirty_bytes": "0"},
     ),
     (replace(BOX, files=dict(BOX.files) | {"/etc/fstab": f"#{KIT.fstab}"}), {"line in /etc/fstab": "not there"}),
+    *(
+        (
+            replace(BOX, files=dict(BOX.files) | {"/etc/fstab": f"{KIT.fstab}\n{line}\n"}),
+            {"other lines in /etc/fstab for /srv/data or its UUID": " ".join(line.split())},
+        )
+        for line in (
+            "/dev/sdx1  /srv/data/  xfs defaults 0 0", f'UUID="{KIT.uuid.upper()}" /srv/other ext4 ro 0 0', KIT.fstab,
+            f"/dev/disk/by-uuid/{KIT.uuid} /mnt ext4 ro 0 0",
+        )
+    ),
+    *(
+        (
+            replace(BOX, sysctl=(("/usr/lib/sysctl.d/95-x.conf", text), ("/etc/sysctl.conf", "# vm.dirty_bytes = 7"))),
+            {"vm.dirty_bytes in sysctl's later files": f"{text.lstrip('-').replace('/', '.')} in /usr/lib/sysctl.d/95-x.conf"},
+        )
+        for text in ("vm.dirty_bytes = 1", "-vm/dirty_ratio = 20")
+    ),
     (
         replace(BOX, files=dict(BOX.files) | {"/etc/sysctl.d/90-fsconsole-srv-data.conf": "vm.dirty_bytes = 1\n"}),
         {"/etc/sysctl.d/90-fsconsole-srv-data.conf": "changed"},

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
+import signal
 import subprocess
 import unicodedata
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -18,13 +21,14 @@ from fsconsole.errors import Misused
 from fsconsole.errors.runs import NothingToApply
 from fsconsole.kit.build import Wanted, kit_name, require_plain
 from fsconsole.kit.derive import derive
-from fsconsole.kit.files import fstab_entry, managed_files, mdadm_line, unit_name
+from fsconsole.kit.files import fstab_entry, managed_files, mdadm_line, unit_link, unit_name
 from fsconsole.kit.playbook import playbook_text
 from fsconsole.kit.readme import readme_text
 from fsconsole.kit.script import script_text
 from fsconsole.kit.values import Kit, KitDevice
 from fsconsole.model.plan import ArraySpec, Setting
 from fsconsole.model.wire import decode, encode
+from fsconsole.system.run import find_program
 from fsconsole.text import GIB, TIB
 from tests.unit.kit.kits import ARRAY_UUID, RAID5, disks, kit_of
 from tests.unit.kit.test_lines import UUID, variant_of
@@ -144,6 +148,116 @@ def test_every_device_of_a_script_may_be_overwritten_by_its_name() -> None:
             argv = ["sh", "-s", "--", "--overwrite", name, "--help"]
             done = subprocess.run(argv, input=script_text(kit), text=True, check=False, capture_output=True)
             assert (done.returncode, done.stderr) == (0, "")
+
+
+class BootPart:
+    """The part of an array's apply.sh that writes what the next boot needs, in a folder in place of /, with stubs on PATH."""
+
+    def __init__(self, root: Path, tool: str, acts: str = "") -> None:
+        self.root, self.tool = root, tool
+        self.config, self.log, path = root / "etc/mdadm/mdadm.conf", root / "log", root / "bin"
+        for folder in (path, self.config.parent):
+            folder.mkdir(parents=True)
+        for name in [
+            "basename",
+            "cat",
+            "cmp",
+            "cut",
+            "dirname",
+            "grep",
+            "install",
+            "mkdir",
+            "mktemp",
+            "readlink",
+            "rm",
+            "sed",
+            "tail",
+        ]:
+            (path / name).symlink_to(find_program(name))
+        stub = path / tool
+        stub.write_text(f'#!/bin/sh\necho "{tool} $* with $(grep -c ^ARRAY {self.config})" >>{self.log}\n{acts}\n')
+        stub.chmod(0o755)
+
+    def run(self, *words: str) -> tuple[int, str]:
+        text = script_text(kit_of(array=RAID5, devices=disks(3)))
+        text = text.replace("/etc/", f"{self.root}/etc/")
+        head, files = text.partition('[ "$(id -u)"')[0], text.partition("# What the next boot needs.")[2]
+        own = f"unfinished={self.root}/unfinished config={self.config}\n"
+        script = f"{head}{own}{files.partition('# Now.')[0]}echo $changes"
+        argv = ["/bin/sh", "-s", "--", *words]
+        path = {"PATH": str(self.root / "bin")}
+        done = subprocess.run(argv, input=script, text=True, check=False, capture_output=True, env=path)
+        return done.returncode, done.stdout
+
+    @property
+    def called(self) -> list[str]:
+        return self.log.read_text().splitlines() if self.log.exists() else []
+
+
+@pytest.mark.parametrize(("tool", "words"), [("update-initramfs", "-u"), ("dracut", "--force")])
+def test_the_initramfs_is_renewed_once_after_mdadms_line_is_in_its_file(tmp_path: Path, tool: str, words: str) -> None:
+    part = BootPart(tmp_path, tool)
+    code, told = part.run("--dry-run")
+    assert (code, part.called, part.config.exists()) == (0, [], False)
+    assert f"+ {tool} {words}" in told
+    assert part.run()[0] == 0
+    # One line was there when it was called.
+    assert part.called == [f"{tool} {words} with 1"]
+    assert part.run() == (0, "0\n")
+    assert len(part.called) == 1
+
+
+def test_an_initramfs_that_was_interrupted_is_renewed_by_the_next_call(tmp_path: Path) -> None:
+    part = BootPart(tmp_path, "dracut", acts=f"[ -e {tmp_path}/killed ] || {{ : >{tmp_path}/killed; kill -9 $PPID; }}")
+    assert part.run()[0] == -signal.SIGKILL
+    assert part.run()[0] == 0
+    assert part.called == ["dracut --force with 1"] * 2
+    assert part.run() == (0, "0\n")
+
+
+def test_the_number_of_changes_is_told_in_words_that_fit_it() -> None:
+    finish = re.search(r"^finish\(\) \{.*?^\}", script_text(kit_of()), re.DOTALL | re.MULTILINE)
+    assert finish is not None
+    for dry, changes, said in (
+        ("no", 0, "Nothing was changed: all is as it should be."), ("no", 1, "1 change was made."),
+        ("no", 2, "2 changes were made."), ("yes", 1, "1 change would be made."), ("yes", 3, "3 changes would be made."),
+    ):  # fmt: skip
+        text = f"dry={dry} changes={changes}\n{finish[0]}\nfinish"
+        assert subprocess.run(["sh"], input=text, text=True, check=True, capture_output=True).stdout == f"{said}\n"
+
+
+def test_systemd_takes_the_mount_unit_and_enables_it_where_verify_kit_looks(tmp_path: Path) -> None:
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("no systemd-analyze")
+    kit = kit_of(is_unit=True)
+    (unit,) = (file for file in managed_files(kit) if file.path.endswith(".mount"))
+    path = tmp_path / unit.path.lstrip("/")
+    path.parent.mkdir(parents=True)
+    path.write_text(unit.content)
+    done = subprocess.run(["systemd-analyze", "verify", str(path)], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    subprocess.run(["systemctl", f"--root={tmp_path}", "enable", path.name], check=True, capture_output=True)
+    assert (tmp_path / unit_link(kit).lstrip("/")).is_symlink()
+
+
+def test_a_playbook_makes_a_missing_fstab_as_the_script_does() -> None:
+    (task,) = re.findall(r"lineinfile:\n(?:        .*\n)+", playbook_text(kit_of()))
+    assert "        create: true\n" in task
+
+
+def test_the_kits_readme_says_how_to_take_it_back(tmp_path: Path) -> None:
+    kit = kit_of()
+    told = readme_text(kit)
+    assert "It mounts /srv/data now, and at every boot." in told
+    (tmp_path / "fstab").write_text(f"UUID=x / ext4\n{kit.fstab}\n")
+    (edit,) = (line.strip() for line in told.splitlines() if "/etc/fstab" in line)
+    subprocess.run(["sh"], input=edit.replace("/etc", str(tmp_path)), text=True, check=True)
+    assert (tmp_path / "fstab").read_text() == "UUID=x / ext4\n"
+    for file in managed_files(kit):
+        assert f"rm {file.path}" in told or f" {file.path}" in told
+    array = readme_text(kit_of(array=RAID5, devices=disks(3), is_unit=True))
+    assert "systemctl disable --now srv-data.mount" in array
+    assert "mdadm --stop /dev/md/srv-data" in array
 
 
 def test_a_kit_is_read_again_as_it_was_written() -> None:

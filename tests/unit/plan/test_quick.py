@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fsconsole.catalog.loader import load_catalog
+from fsconsole.client.children import decoded
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import ToolMissing
 from fsconsole.errors.targets import PlanBadValue
 from fsconsole.journal.past import read_state
-from fsconsole.model.plan import Plan
+from fsconsole.model.answers import PlanAnswer
+from fsconsole.model.plan import Equalise, Plan
 from fsconsole.plan.draft import plan_to_toml
 from fsconsole.plan.expand import build_plan
 from fsconsole.plan.planfile import PlanFile, TargetSpec
 from fsconsole.plan.power import power_of
-from fsconsole.plan.quick import Pace, fitted, pace_of, quick_plan, row_table
+from fsconsole.plan.quick import Pace, fitted, naming_words, pace_of, quick_plan, row_table
 from fsconsole.plan.read import list_configs, parse_plan
 from fsconsole.plan.shipped import is_recipe
 from fsconsole.preflight.sources import with_sources
-from fsconsole.show.plan_text import short_plan_lines
+from fsconsole.show.plan_text import plan_lines, short_plan_lines
 from fsconsole.system.run import find_program
 from fsconsole.text import GIB, MIB
+from tests.tui.offers import document, target
 from tests.tui.recorded import imported
 
+SCRATCH = decoded(
+    PlanAnswer,
+    json.dumps(document(target("/dev/loop3", scratch=True, loss="nothing") | {"size_bytes": 8 * GIB})),
+    "plan",
+).targets
 LOADS = ["streams", *(path.stem for path in list_configs() if is_recipe(path))]
 
 
@@ -126,14 +136,78 @@ def test_a_program_that_a_recipe_needs_is_missed_before_anything_starts(
 
 
 @pytest.mark.parametrize("load", LOADS)
-def test_the_plan_is_told_in_18_lines_of_80_columns(load: str) -> None:
+def test_the_plan_is_told_in_20_lines_of_80_columns(load: str) -> None:
     rows = ["ext4", "xfs", "ext4:data=writeback,nodelalloc", "xfs@-m reflink=0"]
     found = fitted(quick_plan(rows, load), 300, expand)
-    notes = (*found.notes, *found.plan.notes)
-    lines = list(short_plan_lines(found.plan, (), "", power_of(found.plan, 0.1), notes=notes, width=80))
-    assert len(lines) <= 18, lines
+    lines = told(found.plan, (*found.notes, *found.plan.notes))
+    assert len(lines) <= 20, lines
     assert max(map(len, lines)) <= 80
-    assert lines[-1] == "Nothing was touched."
+
+
+def told(plan: Plan, notes: tuple[str, ...] = (), *, goes_on: bool = False) -> list[str]:
+    power = power_of(plan, 0.1)
+    return list(short_plan_lines(plan, SCRATCH, "", power, notes=notes, width=80, goes_on=goes_on))
+
+
+def test_nothing_was_touched_is_said_only_where_the_command_ends() -> None:
+    plan = expand(quick_plan(["ext4", "xfs"]))
+    assert told(plan)[-1] == "Nothing was touched."
+    assert "touched" not in " ".join(told(plan, goes_on=True))
+
+
+def test_what_zeroing_writes_is_told_apart_from_the_loads() -> None:
+    plan = expand(quick_plan(["ext4", "xfs"], rounds=4))
+    text = " ".join(told(plan))
+    assert "(64.0 GiB of it to zero the device before each cell)" in text
+    assert plan.estimate.bytes_to_write > 64 * GIB
+    long = " ".join(plan_lines(plan, SCRATCH, "", every=False, width=200))
+    assert "(64.0 GiB of it to zero the device before each cell); about" in long
+    unzeroed = expand(replace(quick_plan(["ext4", "xfs"]), equalise=Equalise.NONE))
+    assert "of it" not in " ".join(told(unzeroed))
+
+
+def test_a_scratch_devices_own_rate_stands_for_the_guess() -> None:
+    plan = quick_plan(["ext4", "xfs"])
+
+    def at(bytes_per_s: float) -> Callable[[PlanFile], Plan]:
+        target = TargetSpec("/dev/loop3", 8 * GIB, is_scratch=True, bytes_per_s=bytes_per_s)
+        return lambda one: build_plan(one, (target,), load_catalog(), run_id="run", kernel="6.18.0")
+
+    guessed, fast, slow = (fitted(plan, 300, at(rate)) for rate in (0, 4e9, 5e7))
+    assert fast.plan.repeats > guessed.plan.repeats
+    assert slow.plan_file.load_time_s < guessed.plan_file.load_time_s
+    assert "at 4000 MB/s, as the scratch file was written" in fast.notes[0]
+    assert "a guess" in guessed.notes[0]
+
+
+def test_rounds_are_chosen_and_then_only_sizes_are_fitted() -> None:
+    plan = quick_plan(["ext4", "xfs"], rounds=4)
+    assert plan.repeats == 4
+    for budget_s in (36000, 200, 1):
+        assert fitted(plan, budget_s, expand, rounds=4).plan.repeats == 4
+    whole, short = (fitted(plan, budget_s, expand, rounds=4).plan_file.load_time_s for budget_s in (36000, 200))
+    assert short < whole == plan.load_time_s
+
+
+@pytest.mark.parametrize(
+    ("words", "load", "numbers", "said"),
+    [
+        (["ext4", "xfs@-m nonsense=1"], "streams", {}, 'quick: row 2 "xfs@-m nonsense=1", mkfs: '),
+        (["ext4:nonsense"], "mail", {}, 'quick: row 1 "ext4:nonsense", mount: '),
+        (["ext5"], "streams", {}, 'quick: row 1 "ext5", type: '),
+        (["ext4"], "streams", {"rounds": 5000}, "quick: --rounds = 5000: "),
+        (["ext4"], "streams", {"threads": 10**6}, "quick: --threads = 1000000: "),
+        (["ext5", "ext4:nonsense"], "streams", {}, 'quick: row 2 "ext4:nonsense", mount: '),
+    ],
+)
+def test_an_error_names_the_word_of_the_command_line_not_a_plan_that_nobody_saw(
+    words: list[str], load: str, numbers: dict[str, int], said: str
+) -> None:
+    with pytest.raises(FsconsoleError) as told, naming_words(words, load):
+        quick_plan(words, load, **numbers)
+    sentences = [str(one) for one in told.value.each]
+    assert any(one.startswith(said) for one in sentences), sentences
+    assert not any(re.search(r":\d+:|variant\[|workload\[", one) for one in sentences)
 
 
 def test_threads_are_those_of_each_load_and_a_load_that_takes_none_is_an_error() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -17,12 +18,14 @@ from fsconsole.model.plan import Variant
 from fsconsole.model.state import RunState
 from fsconsole.plan.requirements import parse_requirement
 from fsconsole.results.advice import Safety, advise, parse_weights
-from fsconsole.results.advice_text import advice_json, advice_text
+from fsconsole.results.advice_text import Place, advice_json, advice_text, take_command
+from fsconsole.results.choice import choose_row
 from fsconsole.results.grid import build_grid
 from tests.unit.results import build
 
 LONG = {Metric.WRITTEN: 1e13, Metric.LAST_DONE: 1e4}
 UNJOURNALED = Variant("ext4 ^has_journal", "ext4", mkfs_words=("-O", "^has_journal"))
+PLACE = Place("the-run")
 STEADY = (1.0, 1.01, 0.99)
 
 
@@ -61,11 +64,11 @@ def test_the_score_is_the_weighted_geometric_mean_and_the_turning_weight_is_as_c
     assert best.candidate.mean == pytest.approx(2**0.5)
     assert found.turns == ("durable below 1 (now 3)", "check above 3 (now 1)")
     assert found.deciding == (("durable", pytest.approx(1.0)),)
-    text = advice_text(state, grid, found)
+    text = advice_text(state, grid, found, PLACE)
     assert "2.00 times the durable throughput" in " ".join(text.split())
     assert "check takes 2.00 times the time" in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= 80
-    assert json.loads(advice_json(state, grid, found))["best"][0]["row"] == "xfs"
+    assert json.loads(advice_json(state, grid, found, PLACE))["best"][0]["row"] == "xfs"
     heavier = advise(state, grid, safety_of, parse_weights("durable=3,check=4"))
     assert [one.candidate.title for one in heavier.best] == [build.EXT4.label]
 
@@ -77,10 +80,70 @@ def test_what_is_not_decided_excludes_no_row() -> None:
     assert not found.others
 
 
+def faster_but_checked_slowly() -> RunState:
+    """Return a run in which xfs is decidedly faster than the baseline ext4, which scores more, but not decidedly."""
+    check_s = {Metric.CHECK: (10.0, 30.0, 40.0)}
+    cells, states = [], []
+    for repeat, slow_s in enumerate(check_s[Metric.CHECK], start=1):
+        for variant, durable, check in ((build.EXT4, 1e8, 10.0), (build.XFS, 1.2e8 + repeat, slow_s)):
+            index = len(cells)
+            cells.append(build.cell(index, variant, repeat=repeat))
+            states.append(build.done(index, more={**LONG, Metric.DURABLE: durable, Metric.CHECK: check}))
+    return build.run(cells, states)
+
+
+def test_of_tied_scores_the_row_that_a_verdict_calls_faster_stands_before_the_baseline_and_is_the_one_to_take() -> None:
+    state = faster_but_checked_slowly()
+    grid = build_grid(state)
+    found = advise(state, grid, safety_of)
+    assert [one.candidate.title for one in found.best] == ["xfs", build.EXT4.label]
+    assert found.best[0].candidate.mean < found.best[1].candidate.mean
+    text = " ".join(advice_text(state, grid, found, PLACE).split())
+    assert " below the baseline, undecided; before it by its decided columns" in text
+    assert "2. ext4 data=ordered: the baseline; no score here is decidedly above or below its own" in text
+    assert (
+        "Next: take xfs, by what is decided column by column, though ext4 data=ordered may score more; by the score"
+        in text
+    )
+    assert text.endswith("28 more rounds would probably decide it): fsconsole apply-kit the-run xfs --for DEVICE DIR")
+    answer = json.loads(advice_json(state, grid, found, Place("the-run", "/srv/my runs")))
+    assert answer["take_command"] == "fsconsole apply-kit the-run xfs --runs '/srv/my runs' --for DEVICE DIR"
+    assert (answer["take"], answer["take_why"].partition(",")[0]) == ("xfs", "take xfs")
+
+
+def test_the_row_to_take_is_safe_where_one_is_and_else_said_to_be_unsafe() -> None:
+    twice = {Metric.DURABLE: 2.0}
+    for factors, said in (
+        ({build.EXT4: {}, UNJOURNALED: twice}, "take ext4 data=ordered, the best row with nothing unsafe, damaged or failed; ext4 ^has"),
+        ({replace(UNJOURNALED, mkfs_words=("-O", "^has_journal", "-I", "128")): {}, UNJOURNALED: twice}, "that is left, if"),
+        ({build.EXT4: {}, build.XFS: twice}, "take xfs, the only row that is left:"),
+    ):  # fmt: skip
+        state = run_of(factors)
+        grid = build_grid(state)
+        text = " ".join(advice_text(state, grid, advise(state, grid, safety_of), PLACE).split())
+        assert said in text.rpartition("Next: ")[2]
+
+
+def test_the_command_names_the_row_as_apply_kit_finds_it() -> None:
+    quoted = replace(build.XFS, label="xfs's own")
+    states = (
+        run_of({build.EXT4: {}, quoted: {Metric.DURABLE: 2.0}}),
+        # The second has the name that the first is told by.
+        run_of({build.XFS: {Metric.DURABLE: 2.0}, replace(build.EXT4, label="xfs"): {}}),
+    )
+    for state in states:
+        grid = build_grid(state)
+        found = advise(state, grid, safety_of)
+        _, _, run, row, *rest = shlex.split(" ".join(take_command(state, found, PLACE)))
+        assert found.take is not None
+        assert choose_row(state, row).variant == found.take.candidate.variant
+        assert (run, rest) == ("the-run", ["--for", "DEVICE", "DIR"])
+
+
 def test_an_unsafe_row_never_stands_first_without_saying_so() -> None:
     state = run_of({build.EXT4: {}, UNJOURNALED: {Metric.DURABLE: 3.0}})
     grid = build_grid(state)
-    text = advice_text(state, grid, advise(state, grid, safety_of))
+    text = advice_text(state, grid, advise(state, grid, safety_of), PLACE)
     assert "1. ext4 ^has_journal (UNSAFE)" in text
     assert "UNSAFE: no journal" in text
 
@@ -88,10 +151,10 @@ def test_an_unsafe_row_never_stands_first_without_saying_so() -> None:
 def test_of_an_unsafe_row_every_sentence_that_puts_it_first_says_so() -> None:
     state = run_of({build.EXT4: {}, UNJOURNALED: {Metric.DURABLE: 3.0}, build.XFS: {Metric.DURABLE: 2.0}})
     grid = build_grid(state)
-    text = " ".join(advice_text(state, grid, advise(state, grid, safety_of, parse_weights("durable=1"))).split())
+    text = " ".join(advice_text(state, grid, advise(state, grid, safety_of, parse_weights("durable=1")), PLACE).split())
     assert text.count("Decidedly behind ext4 ^has_journal (UNSAFE).") == 2
     slower = run_of({build.EXT4: {}, UNJOURNALED: {Metric.DURABLE: 0.5}})
-    text = advice_text(slower, grid, advise(slower, build_grid(slower), safety_of, parse_weights("durable=1")))
+    text = advice_text(slower, grid, advise(slower, build_grid(slower), safety_of, parse_weights("durable=1")), PLACE)
     assert "No weight of one column alone puts ext4 ^has_journal (UNSAFE) first." in " ".join(text.split())
 
 
@@ -109,12 +172,12 @@ def test_a_row_that_misses_a_limit_is_neither_first_nor_second_and_excludes_no_o
     assert [one.candidate.title for one in found.leading] == ["ext4 ^has_journal", build.EXT4.label]
     # 3 ln 2 - ln 1.5 = 0 where durable weighs ln 1.5 / ln 2.
     assert found.turns == ("durable below 0.58 (now 3)", "check above 5.1 (now 1)")
-    text = " ".join(advice_text(state, grid, found).split())
+    text = " ".join(advice_text(state, grid, found, PLACE).split())
     assert "misses check" in text
     assert "Decidedly behind xfs" not in text
     every = advise(state := run_of(factors, most_check_s="1s"), build_grid(state), safety_of)
     assert (every.best, every.leading, every.turns, every.deciding) == ((), (), (), ())
-    assert "No row can be advised" in (text := advice_text(state, grid, every))
+    assert "No row can be advised" in (text := advice_text(state, grid, every, PLACE))
     assert "first" not in text
 
 
@@ -124,7 +187,7 @@ def test_damage_found_by_a_check_stands_against_its_row() -> None:
     state = build.run(state.request.plan.cells, states)
     grid = build_grid(state)
     assert "a check found damage (errors)" in advice_text(
-        state, grid, advise(state, grid, safety_of, parse_weights("durable=1"))
+        state, grid, advise(state, grid, safety_of, parse_weights("durable=1")), PLACE
     )
 
 
