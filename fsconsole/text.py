@@ -1,8 +1,9 @@
-"""Safe printing of outside text, text in terminal columns, and sizes by name; imports nothing, to start quickly."""
+"""Safe printing of outside text, encodings, text in terminal columns, and sizes by name; imports nothing, to start quickly."""
 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Mapping
 
 _UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
@@ -30,6 +31,28 @@ def printable_lines(text: str) -> list[str]:
 def decode(raw: bytes) -> str:
     r"""Decode bytes of unknown encoding as UTF-8; what does not fit becomes ``\xNN``."""
     return raw.decode("utf-8", errors="backslashreplace")
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things: "1 cell", "3 cells"."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+_COERCED = frozenset({"C.UTF-8", "C.utf8"})
+
+
+def encoding_of(environ: Mapping[str, str], stream_encoding: str, *, is_utf8_mode: bool) -> str:
+    """Return the encoding of the terminal, by its stream; in Python's UTF-8 mode by the locale's name.
+
+    In the C locale, and in one that isn't installed, Python takes UTF-8 for granted (PEP 538, PEP 540) and sets
+    LC_CTYPE to C.UTF-8; what the operator's locale is called tells the two apart.
+    """
+    if not is_utf8_mode:
+        return stream_encoding
+    category = environ.get("LC_CTYPE", "")
+    names = (environ.get("LC_ALL"), "" if category in _COERCED else category, environ.get("LANG"))
+    name = next((name for name in names if name), "C").lower()
+    return "utf-8" if name.replace("-", "").endswith("utf8") else "ascii"
 
 
 ELLIPSIS = "..."

@@ -32,7 +32,7 @@ def advise(
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """Say which rows of a run can't be excluded as its best, and what speaks against each."""
-    from fsconsole.cli.results import terminal_width
+    from fsconsole.cli.complaint import terminal_width
     from fsconsole.client.runs import look
     from fsconsole.journal.store import open_run
     from fsconsole.results import advice

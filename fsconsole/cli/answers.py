@@ -39,7 +39,7 @@ class PlansAnswer(Document, frozen=True):
 class StopAnswer(Document, frozen=True):
     """The engine's answer to a request."""
 
-    run: str
+    run_id: str
     request: str
     accepted: bool
     step: str
@@ -62,7 +62,7 @@ class RunsAnswer(Document, frozen=True):
 class RunAnswer(Document, frozen=True):
     """A run that was renamed, deleted, exported or imported; file is that of the archive, or empty."""
 
-    run: str
+    run_id: str
     title: str = ""
     folder: str = ""
     file: str = ""

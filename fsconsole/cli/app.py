@@ -33,11 +33,21 @@ _WORDS = (str, list[str])
 class AsTyped:
     """Stands where typer keeps what turns a word into a value."""
 
-    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:  # noqa: ARG002 (called by typer)
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
         """Return a word, or a list of words; what wasn't given is None, or empty, as typer has it."""
+        if value == "" and not param.required and param.param_type_name == "argument":
+            _require_default(param, ctx)
         if param.multiple or param.nargs == -1:
             return () if value is None else [str(word) for word in value]
         return None if value is None else str(value)
+
+
+def _require_default(param: Any, ctx: Any) -> None:
+    """Raise Misused for an empty word, such as a script's unset variable, where no word has a meaning of its own."""
+    if ctx.get_parameter_source(param.name).name == "COMMANDLINE":
+        from fsconsole.errors import Misused
+
+        raise Misused(what=f"{param.metavar} is empty.", nearest="", command=ctx.command_path)
 
 
 class AsChosen:

@@ -34,7 +34,7 @@ def export(
     if as_json:
         from fsconsole.cli.answers import RunAnswer, tell
 
-        tell(RunAnswer(run=folder.name, folder=folder.path, file=file, size_bytes=size_bytes))
+        tell(RunAnswer(run_id=folder.name, folder=folder.path, file=file, size_bytes=size_bytes))
         return
     typer.echo(f"exported run {printable(folder.name)} to {printable(file)} ({format_bytes(size_bytes)})", err=True)
 
@@ -57,7 +57,7 @@ def import_(
     if as_json:
         from fsconsole.cli.answers import RunAnswer, tell
 
-        tell(RunAnswer(run=folder.name, folder=folder.path, file=file))
+        tell(RunAnswer(run_id=folder.name, folder=folder.path, file=file))
         return
     show = command_line("results", folder.name, runs=runs_dir)
     typer.echo(f"imported run {printable(folder.name)}; `{printable(show)}` shows it", err=True)

@@ -30,8 +30,7 @@ def catalog(
     --probe results are cached, also for `fsconsole plan`, until kernel, tools or catalog change. Without root only
     mkfs is tried, and nothing is cached.
     """
-    from fsconsole.cli.complaint import refuse_idle, say
-    from fsconsole.cli.results import terminal_width
+    from fsconsole.cli.complaint import refuse_idle, say, terminal_width
     from fsconsole.model.answers import FilesystemsAnswer, LevelsAnswer
     from fsconsole.model.contract import document_text
     from fsconsole.preflight import catalog_survey

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fsconsole.cli.app import RunsDir
-from fsconsole.cli.complaint import refuse_idle
+from fsconsole.cli.complaint import refuse_idle, terminal_width
 from fsconsole.cli.curves import Axis, OfVariant, Svg, WithCurves, check_curves, draw_curves
-from fsconsole.cli.results import Format, InJson, Spreadsheet, ToFormat, format_of, terminal_width
+from fsconsole.cli.results import Format, InJson, Spreadsheet, ToFormat, format_of
 from fsconsole.errors import Misused
 from fsconsole.model import DEFAULT_RUNS_DIR
-from fsconsole.text import printable, wrap
+from fsconsole.text import counted, printable, wrap
 
 if TYPE_CHECKING:
     from fsconsole.model.figures import Publication
@@ -191,12 +191,12 @@ def _varied(text: str) -> tuple[Varied, ...]:
 
 
 def _published_list() -> str:
-    """Return the published tables with title, source and date, at 80 columns."""
+    """Return the published tables with title, source and date."""
     from fsconsole.plan.publications import all_publications
 
     lines = []
     for of in all_publications():
-        lines.append(f"{of.name} ({len(of.rows)} rows)")
+        lines.append(f"{of.name} ({counted(len(of.rows), 'row')})")
         if len(dict.fromkeys(row.table for row in of.rows)) > 1 or not of.rows[0].table:
-            lines += [f"    {part}" for part in wrap(f"{of.title}. {of.source}, {of.date}.", 76)]
+            lines += [f"    {part}" for part in wrap(f"{of.title}. {of.source}, {of.date}.", terminal_width() - 4)]
     return "\n".join(lines) + "\n"

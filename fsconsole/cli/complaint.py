@@ -25,6 +25,7 @@ _UNBROKEN = "\0"
 """Stands for a space at which no line may end; printable text doesn't hold it."""
 
 
+_WIDEST = 200
 _COMMAND_NAMED = re.compile(r"`fsconsole(?: [^`]*)?`")
 _WITHOUT_RUNS = re.compile(
     r"`fsconsole (?:readtest|gauges|catalog|scratch(?! remove)|completion|schema|tour|verify-kit)\b"
@@ -69,6 +70,12 @@ def is_live(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM", "") not in {"", "dumb", "unknown"}
 
 
+def terminal_width() -> int:
+    """Return the width of standard output: COLUMNS, or its terminal's, or 80."""
+    is_known = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return min(_WIDEST, shutil.get_terminal_size().columns) if is_known else 80
+
+
 def fitted(line: str) -> str:
     """Return a line broken between words; commands in backquotes that fit a line stay whole, to be copied."""
     width = shutil.get_terminal_size().columns
@@ -79,6 +86,8 @@ def fitted(line: str) -> str:
 
 # Usage errors of the parser, worded as all other errors: a sentence and a hint.
 
+_OF_ALL = frozenset({"--runs", "--ascii", "--slow-link"})
+"""Options of fsconsole itself, of which some commands have no use."""
 _OF_PYDANTIC = "Value error, "
 """Prefix of the parser's value errors, which tells an operator nothing."""
 
@@ -96,6 +105,9 @@ def misuse(error: TyperException, words: Sequence[str], commands: Collection[str
     named = " ".join(["fsconsole", *[word for word in words[:1] if word in commands]])
     context = getattr(error, "ctx", None)
     command = str(context.command_path) if context is not None else named
+    if getattr(error, "option_name", "") in _OF_ALL:
+        # As before the command, where the parser knows them.
+        sentence, nearest = f"{error.option_name} has no effect on `{command}`.", ""  # type: ignore[attr-defined]
     return Misused(what=sentence, nearest=nearest, command=command)
 
 
@@ -139,11 +151,7 @@ def require_agreement(what: str, why: str, *, yes: bool) -> None:
     """Raise StillNeeded unless why is empty, --yes was given, or the operator confirms."""
     if not why or yes:
         return
-    if (
-        sys.stdin.isatty()
-        and sys.stderr.isatty()
-        and typer.confirm(f"{what} is still needed: {why}. Go ahead?", err=True)
-    ):
+    if sys.stdin.isatty() and sys.stderr.isatty() and typer.confirm(f"{StillNeeded(what, why)} Go ahead?", err=True):
         return
     raise StillNeeded(what, why)
 

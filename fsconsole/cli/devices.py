@@ -56,7 +56,8 @@ def devices(
         from rich.console import Console
 
         console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
-        width = console.width if console.is_terminal else sys.maxsize
+        is_wide = console.is_terminal or "COLUMNS" in os.environ
+        width = console.width if is_wide else sys.maxsize
         for line in table_lines(survey.devices, width, ascii_only=console.options.ascii_only):
             console.print(line)
     if device and not as_json:
@@ -177,11 +178,17 @@ def create(
 
 
 def make_scratch(size_bytes: int, directory: str, *, purpose: str = "") -> Scratch:
-    """Create a scratch device; its progress is shown on a terminal, and the time that it took is told."""
+    """Create a scratch device; its progress is shown on a terminal, and the time that it took is told.
+
+    Raises ScratchFolderMissing, and what scratch.create() raises; only the default directory is made where it is missing.
+    """
     import time
 
     from fsconsole.devices import scratch
+    from fsconsole.errors.targets import ScratchFolderMissing
 
+    if directory != DEFAULT_SCRATCH_DIR and not os.path.exists(directory):
+        raise ScratchFolderMissing(path=directory)
     begun_s, is_shown, shown_s = time.monotonic(), sys.stderr.isatty(), 0.0
 
     def show(written_bytes: int) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from fsconsole.cli.app import AsJson, RunsDir
-from fsconsole.cli.results import terminal_width
+from fsconsole.cli.complaint import terminal_width
 from fsconsole.errors import ExitCode
 from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.text import pad_right, printable, wrap

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO, TypeAlias
 
-from fsconsole.cli.complaint import is_live, say
+from fsconsole.cli.complaint import is_live, say, terminal_width
 from fsconsole.devices.snapshot import device_number
 from fsconsole.errors.runs import KernelLacks
 from fsconsole.errors.targets import DeviceMissing, DeviceVanished
@@ -39,7 +39,9 @@ def gauge_view(title: str, *, as_json: bool, stream: TextIO | None = None) -> It
     if as_json:
         yield Printed(stream, lambda sample, _gone: event_text("sample", sample.wall_ns, sample))
     elif not is_live(stream):
-        yield Printed(stream, lambda sample, gone: "\n".join(page_lines(sample, title, 80, gone=gone)) + "\n")
+        yield Printed(
+            stream, lambda sample, gone: "\n".join(page_lines(sample, title, terminal_width(), gone=gone)) + "\n"
+        )
     else:
         from rich.console import Console
         from rich.live import Live

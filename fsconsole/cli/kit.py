@@ -152,7 +152,7 @@ def _written(kit: Kit, directory: str, files: tuple[str, ...], unsafe: tuple[str
     return KitWritten(
         directory=directory,
         files=files,
-        run=kit.run,
+        run_id=kit.run,
         row=kit.row,
         filesystem=kit.filesystem,
         uuid=kit.uuid,
@@ -199,7 +199,7 @@ def verify_kit(
 
 def _tell(checks: Sequence[KitCheckAnswer]) -> None:
     """Print what isn't as the kit says, then how much is and what to do."""
-    from fsconsole.cli.results import terminal_width
+    from fsconsole.cli.complaint import terminal_width
     from fsconsole.kit.check import DIFFERS, SAME
     from fsconsole.text import wrap
 

@@ -5,12 +5,15 @@ Nothing is loaded here that a help text doesn't need: neither the commands nor t
 
 from __future__ import annotations
 
+import codecs
 import errno
 import gc
 import io
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
+
+from fsconsole.text import encoding_of
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -21,6 +24,10 @@ if TYPE_CHECKING:
 COLLECT_AFTER = (50_000, 20, 50)
 """Thresholds of the cycle collector (docs.python.org/3/library/gc.html), raised: by default it takes a tenth of a
 command's time, and a third of the time in which a large run is read."""
+
+
+_ASCII = "plain_ascii"
+"""ASCII by another name: typer takes a stream in "ascii" for a mistake, and writes UTF-8 to it."""
 
 
 class _Output(io.FileIO):
@@ -62,6 +69,8 @@ def _prepare_streams() -> None:
             # A file for reading alone: what is written to a closed standard output must fail.
             os.open(os.devnull, mode)
     sys.stdin = sys.stdin or io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)))
+    if type(sys.stderr) is io.TextIOWrapper and _encoding(sys.stderr) == _ASCII:
+        sys.stderr.reconfigure(encoding=_ASCII, errors="backslashreplace")
     sys.stderr = sys.stderr or _text(io.FileIO(2, "w", closefd=False))
     # Not what a test, or a program that calls this one, has put there.
     if sys.stdout is None or (type(sys.stdout) is io.TextIOWrapper and sys.stdout.fileno() == 1):
@@ -69,9 +78,26 @@ def _prepare_streams() -> None:
 
 
 def _text(raw: io.FileIO) -> io.TextIOWrapper:
-    """Return a stream in the locale's encoding; no character of a label or a path fails where that lacks it."""
-    encoding = sys.stdout.encoding if sys.stdout is not None else None
+    """Return a stream in UTF-8, or in ASCII; no character of a label or a path fails where that lacks it."""
+    encoding = _encoding(sys.stdout)
     return io.TextIOWrapper(io.BufferedWriter(raw), encoding, "backslashreplace", line_buffering=raw.isatty())
+
+
+def _encoding(stream: TextIO | None) -> str:
+    """Return UTF-8 where the locale has it, else ASCII, in which trees and bars are drawn by other characters."""
+    of_stream = stream.encoding if stream is not None else "utf-8"
+    named = encoding_of(os.environ, of_stream, is_utf8_mode=bool(sys.flags.utf8_mode))
+    return "utf-8" if named.lower().replace("-", "") == "utf8" else _ASCII
+
+
+def _ascii_codec(name: str) -> codecs.CodecInfo | None:
+    if name != _ASCII:
+        return None
+    codec = codecs.lookup("ascii")
+    return codecs.CodecInfo(codec.encode, codec.decode, incrementalencoder=codec.incrementalencoder, name=_ASCII)
+
+
+codecs.register(_ascii_codec)
 
 
 def _run_command() -> int:

@@ -44,7 +44,7 @@ def plan(
 
     # A word, not a number of typer's: those load a library of 70 ms, and the console asks this again and again.
     if cell and not (cell.isascii() and cell.isdecimal()):
-        what = f"--cell takes the number of a cell, not '{cell}'"
+        what = f"--cell takes the number of a cell, not '{cell}'."
         raise Misused(what=what, nearest="", command="fsconsole plan")
     shown = {"--commands": commands}
     if list_plans:

@@ -9,12 +9,12 @@ import typer
 from msgspec.structs import replace
 
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.cli.complaint import command_line
-from fsconsole.cli.results import terminal_width
+from fsconsole.cli.complaint import command_line, terminal_width
 from fsconsole.client.runs import last_spread
 from fsconsole.devices.gate import GateReport, require
 from fsconsole.devices.state import stands_on
 from fsconsole.engine.proof import Renewal
+from fsconsole.errors import Misused
 from fsconsole.journal.store import make_run_id
 from fsconsole.model.answers import DirectoryAnswer, PlanAnswer, PowerAnswer, TargetAnswer, array_answers, cell_answer
 from fsconsole.model.contract import document_text
@@ -42,8 +42,12 @@ def plan_answer(
 ) -> PlanAnswer:
     """Return the plan as `--json` prints it, with all cells, or with one alone, counted from 1: 10,000 come to 70 MB.
 
-    seen are the codes that bind a start to what is shown here; none where it is no plan to be started.
+    seen are the codes that bind a start to what is shown here; none where it is no plan to be started. Raises Misused
+    for a cell that there isn't.
     """
+    if cell is not None and cell > len(plan.cells):
+        what = f"--cell is a number from 0 to {len(plan.cells)}, not '{cell}'."
+        raise Misused(what=what, nearest="", command="fsconsole plan")
     cells = plan.cells if cell is None else plan.cells[cell - 1 : cell] if cell else ()
     reasons = [each.unavailable for each in plan.cells]
     codes = seen[1:] or [""] * len(reports)

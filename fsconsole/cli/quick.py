@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fsconsole.cli.app import Devices, JsonLines, RunsDir
-from fsconsole.cli.complaint import command_line, need_root
+from fsconsole.cli.complaint import command_line, need_root, terminal_width
 from fsconsole.errors import Misused
 from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.text import printable
@@ -142,7 +142,6 @@ def _save(path: str, found: Fitted) -> None:
 def _show(prepared: Prepared, found: Fitted, again: str, saved: str, runs: str, *, as_json: bool) -> None:
     """Print the plan; again is this command, to be repeated with the code of its consent, and empty where that was given."""
     from fsconsole.cli.plan_show import plan_answer, target_answer
-    from fsconsole.cli.results import terminal_width
     from fsconsole.model.contract import document_text
     from fsconsole.show.plan_text import short_plan_lines
 

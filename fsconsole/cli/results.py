@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterable, Mapping
 from enum import Enum
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from fsconsole.results.blocks import GridChoice
 
 
-_WIDEST = 200
 _PEAKS = frozenset(peak for _, peak, _ in BDI_FIELDS)
 _OF_FAMILIES = frozenset({*OF_MIXES, *PILOTS, *OF_BONNIE, *OF_WRITEBACK})
 
@@ -159,7 +157,7 @@ def results(
     Exit code where the plan requires figures, as that of `fsconsole run`: 0: a row meets all requirements; 5: every row
     misses one; 6: undecided, also while the run goes on; 3 or another of the run's own where it ended by that.
     """
-    from fsconsole.cli.complaint import refuse_idle
+    from fsconsole.cli.complaint import refuse_idle, terminal_width
     from fsconsole.client.runs import look
     from fsconsole.journal.store import open_run
     from fsconsole.results.requirements import has_requirements
@@ -194,6 +192,7 @@ def results(
 def _print_map(
     folder: RunFolder, seen: Look, cells: str, svg: str, *, has_map: bool, idle: Mapping[str, object]
 ) -> None:
+    from fsconsole.cli.complaint import terminal_width
     from fsconsole.cli.drawings import check_map, layout_map
 
     check_map(has_map=has_map, idle=idle)
@@ -284,8 +283,3 @@ def report(
     from fsconsole.results.text import ReportPage, render_text
 
     return render_text(seen.state, grid, standing=seen.standing, choice=choice, page=ReportPage(width, explain))
-
-
-def terminal_width() -> int:
-    """Return the terminal's width; 80 where the output goes elsewhere."""
-    return min(_WIDEST, shutil.get_terminal_size().columns) if sys.stdout.isatty() else 80

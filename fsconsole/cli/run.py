@@ -146,7 +146,7 @@ def demo(
 def start_and_show(folder: RunFolder, interrupts: Interrupts, *, detach: bool, as_json: bool) -> None:
     """Start a run's engine, show the run until it ends and exit with its code; with detach print its name alone.
 
-    As JSON the name is one object, {"run": ..., "folder": ...}. interrupts are on hold. A run that was asked to stop
+    As JSON the name is one object, {"run_id": ..., "folder": ...}. interrupts are on hold. A run that was asked to stop
     while it began is shown to its end with detach too, after its name.
     """
     from fsconsole.cli.viewer import outlasting, watch
@@ -283,8 +283,8 @@ def cleanup(
         tell(CleanupAnswer(tuple(cleaned)))
         return
     for one in cleaned:
-        hint = f"; `fsconsole resume {one.run}` finishes it" if one.resumable else ""
-        sys.stdout.write(f"{printable(one.run)}: {printable(one.did)}{with_runs(hint)}\n")
+        hint = f"; `fsconsole resume {one.run_id}` finishes it" if one.resumable else ""
+        sys.stdout.write(f"{printable(one.run_id)}: {printable(one.did)}{with_runs(hint)}\n")
     if not cleaned:
         sys.stdout.write("Nothing to clean up.\n")
 

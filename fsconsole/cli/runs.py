@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fsconsole.cli.app import AsJson, Group, RunsDir
-from fsconsole.cli.complaint import need_root_unless_own, refuse_idle, require_agreement
+from fsconsole.cli.complaint import need_root_unless_own, refuse_idle, require_agreement, terminal_width
 from fsconsole.errors import Misused
 from fsconsole.errors.runs import JournalNewer, JournalUnusable, RunImported, RunLives
 from fsconsole.model import DEFAULT_RUNS_DIR
-from fsconsole.text import pad_left, pad_right, printable, wrap
+from fsconsole.text import counted, pad_left, pad_right, printable, wrap
 
 if TYPE_CHECKING:
     from fsconsole.client.runs import ListedRun
-
-
-WIDTH = 80
-
+    from fsconsole.devices.scratch import Scratch
+    from fsconsole.journal.folder import RunFolder
 
 _Run = Annotated[str, typer.Argument(metavar="RUN", help="Full name of a run.")]
 
@@ -68,7 +66,7 @@ def rename(
     if as_json:
         from fsconsole.cli.answers import RunAnswer, tell
 
-        tell(RunAnswer(run=folder.name, title=title.strip(), folder=folder.path))
+        tell(RunAnswer(run_id=folder.name, title=title.strip(), folder=folder.path))
         return
     typer.echo(f"run {printable(folder.name)} is called '{printable(title.strip())}'", err=True)
 
@@ -77,60 +75,67 @@ def rename(
 def delete(
     run: _Run,
     *,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Even if it can be resumed, or its scratch device holds files.")
-    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Without a question.")] = False,
     as_json: AsJson = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """Delete a run: its folder, and the scratch device that was created for it.
 
-    Refused for a running run. A killed run is cleaned up first. Asks first, or wants --yes, if it can be resumed,
-    or what it did not leave is on that scratch device.
+    Asks first and says what goes with it; without a terminal it wants --yes. Refused for a running run. A killed run
+    is cleaned up first.
     """
-    from fsconsole.client.engine import owned_scratch
     from fsconsole.devices import scratch
     from fsconsole.engine.cleanup import clean_folder
-    from fsconsole.journal.folder import require_own
-    from fsconsole.journal.past import read_state
     from fsconsole.journal.store import delete_run, is_alive, open_exact
-    from fsconsole.model.state import OPEN_STATUSES
-    from fsconsole.preflight.prepare import kept_on
 
     folder = open_exact(runs_dir, run)
     need_root_unless_own("Deleting a run", [folder.path])
     if is_alive(folder):
         raise RunLives(run=folder.name)
     for cleaned in clean_folder(folder):
-        typer.echo(f"run {printable(cleaned.run)}: {printable(cleaned.did)}", err=True)
-    try:
-        require_own(folder)
-        state = read_state(folder)
-        left = sum(cell.status in OPEN_STATUSES for cell in state.cells)
-        needs = [f"it can be resumed, with {left} of {len(state.cells)} cells left"] if left else []
-        made = owned_scratch(state)
-        if made is not None and not yes and (kept := kept_on(made)):
-            needs.append(f"its scratch device {made.path} is not as it left it: {kept}")
-        require_agreement(f"run {printable(folder.name)}", printable("; ".join(needs)), yes=yes)
-        if made is not None:
-            scratch.remove(made)
-    except RunImported:
-        # Whatever its journal names is another machine's.
-        pass
-    except (JournalUnusable, JournalNewer) as error:
-        # A damaged run is deleted too: what was made for it can't be told any more.
-        typer.echo(f"run {printable(folder.name)}: {error}", err=True)
+        typer.echo(f"run {printable(cleaned.run_id)}: {printable(cleaned.did)}", err=True)
+    needs, made = _lost_with(folder)
+    require_agreement(f"Run {printable(folder.name)}", printable(needs), yes=yes)
+    if made is not None:
+        scratch.remove(made)
     delete_run(folder)
     if as_json:
         from fsconsole.cli.answers import RunAnswer, tell
 
-        tell(RunAnswer(run=folder.name, folder=folder.path))
+        tell(RunAnswer(run_id=folder.name, folder=folder.path))
         return
     typer.echo(f"deleted {printable(folder.path)}", err=True)
 
 
+def _lost_with(folder: RunFolder) -> tuple[str, Scratch | None]:
+    """Return what goes with a run, in clauses, and the scratch device that was made for it."""
+    from fsconsole.client.engine import owned_scratch
+    from fsconsole.journal.folder import require_own
+    from fsconsole.journal.past import read_state
+    from fsconsole.model.state import OPEN_STATUSES
+    from fsconsole.preflight.prepare import kept_on
+    from fsconsole.results.figures import cells_over
+
+    try:
+        require_own(folder)
+        state = read_state(folder)
+    except RunImported:
+        # Whatever its journal names is another machine's.
+        return "it was imported, and its file may be gone", None
+    except (JournalUnusable, JournalNewer) as error:
+        # A damaged run is deleted too: what was made for it can't be told any more.
+        return str(error).rstrip("."), None
+    left = sum(cell.status in OPEN_STATUSES for cell in state.cells)
+    needs = [f"it has the figures of {cells_over(state)} of {counted(len(state.cells), 'cell')}"]
+    needs += [f"it can be resumed, with {left} of {counted(len(state.cells), 'cell')} left"] if left else []
+    made = owned_scratch(state)
+    if made is not None and (kept := kept_on(made)):
+        needs.append(f"its scratch device {made.path} is not as it left it: {kept}")
+    return "; ".join(needs), made
+
+
 def runs_text(listed: Sequence[ListedRun], directory: str) -> str:
-    """Return the list as text of 80 columns: a line of facts per run, its title and standing below."""
+    """Return the list as text: a line of facts per run, its title and standing below."""
     from fsconsole.results.content import instant
 
     if not listed:
@@ -143,5 +148,5 @@ def runs_text(listed: Sequence[ListedRun], directory: str) -> str:
         cells = f"{run.cells_over}/{run.cells}" if run.created_wall_ns is not None else "-"
         lines.append(f"{pad_right(name, widest)}  {begun:<20}  {pad_left(cells, 7)}")
         for text in (run.title, run.standing):
-            lines += [f"    {part}" for part in wrap(printable(text), WIDTH - 4) if part]
+            lines += [f"    {part}" for part in wrap(printable(text), terminal_width() - 4) if part]
     return "\n".join(lines)

@@ -23,7 +23,9 @@ _COMMAND = "fsconsole show"
 
 def show(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Name of a run, a prefix of it, or latest.")],
-    cell: Annotated[str, typer.Argument(metavar="CELL", help="Number of a cell, from 1; default: all in brief.")] = "",
+    cell: Annotated[
+        str | None, typer.Argument(metavar="CELL", help="Number of a cell, from 1; default: all in brief.")
+    ] = None,
     *,
     as_json: AsJson = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
@@ -34,7 +36,7 @@ def show(
 
     folder = open_run(runs, run)
     seen = look(folder)
-    index = _index(cell, len(seen.state.cells)) if cell else None
+    index = _index(cell, len(seen.state.cells)) if cell is not None else None
     if as_json:
         _tell(folder, seen, index)
         return
@@ -51,7 +53,7 @@ def _index(word: str, cells: int) -> int:
 
 
 def _run_lines(seen: Look) -> Iterator[str]:
-    from fsconsole.cli.results import terminal_width
+    from fsconsole.cli.complaint import terminal_width
     from fsconsole.results.content import hanging
     from fsconsole.results.figures import cell_names, cell_word
 
@@ -66,7 +68,7 @@ def _run_lines(seen: Look) -> Iterator[str]:
 
 
 def _cell_lines(folder: RunFolder, seen: Look, index: int) -> Iterator[str]:
-    from fsconsole.cli.results import terminal_width
+    from fsconsole.cli.complaint import terminal_width
     from fsconsole.client.runs import list_outputs
     from fsconsole.results.content import hanging
     from fsconsole.results.figures import cell_names

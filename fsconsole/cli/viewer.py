@@ -18,7 +18,7 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from fsconsole.cli.complaint import complain, is_live, mute, say
+from fsconsole.cli.complaint import complain, is_live, mute, say, terminal_width
 from fsconsole.client.children import ask
 from fsconsole.client.engine import remove_owned_scratch, withdraw
 from fsconsole.client.follow import POLL_S, RunFollower, View, follow
@@ -347,7 +347,7 @@ def _lines(state: RunState, now_ns: int, width: int) -> list[str]:
         place_words(state, now_ns),
         printable(f"{cell_names(request.plan)[state.current_cell]}{repeat} on {devices}"),
         *_step_lines(state, now_ns, width),
-        *gauge_lines(state.last_sample, now_ns),
+        *gauge_lines(state.last_sample, now_ns, width),
     ]
 
 
@@ -364,7 +364,7 @@ def watch(folder: RunFolder, *, as_json: bool, interrupts: Interrupts | None = N
 
     With interrupts that are passed on, Ctrl-C asks the engine to stop, else it only ends the view. Raises EngineDied.
     """
-    from fsconsole.cli.results import ending_code, report, terminal_width
+    from fsconsole.cli.results import ending_code, report
 
     can_answer = interrupts is not None and not as_json and sys.stdin.isatty() and is_live(sys.stdout)
     is_detached = False

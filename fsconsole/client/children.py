@@ -219,9 +219,9 @@ def started_run(done: Done, runs_dir: str) -> RunFolder | None:
 
 def _run_id(done: Done) -> str:
     """Return the id of the run in a command's first line. Raises Mismatch."""
-    name = decode(StartedRun, done.out.partition("\n")[0]).run
+    name = decode(StartedRun, done.out.partition("\n")[0]).run_id
     if not name or name != os.path.basename(name):
-        raise Mismatch(f"{name!r} is no run's id", ".run")
+        raise Mismatch(f"{name!r} is no run's id", ".run_id")
     return name
 
 

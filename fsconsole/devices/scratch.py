@@ -114,7 +114,7 @@ class Scratch(Wire, frozen=True):
 class ScratchAnswer(Scratch, frozen=True, kw_only=True):
     """A scratch device that was created, attached or removed."""
 
-    schema: Literal[3] = SCHEMA
+    schema: Literal[4] = SCHEMA
 
     @classmethod
     def of(cls, made: Scratch) -> ScratchAnswer:

@@ -162,7 +162,7 @@ _STARTER = engine_argv(())[0]
 class Cleaned:
     """Result of a cleanup for one run."""
 
-    run: str
+    run_id: str
     did: str
     resumable: bool
 

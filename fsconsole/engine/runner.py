@@ -72,6 +72,7 @@ from fsconsole.telemetry.heat import read_throttles
 from fsconsole.telemetry.page_reporting import is_reporting
 from fsconsole.telemetry.rates import Unreadable
 from fsconsole.telemetry.sampler import Sampler
+from fsconsole.text import counted
 
 
 def require_own_commands(request: RunRequest, catalog: Catalog, journal_path: str) -> None:
@@ -363,7 +364,7 @@ def run_cells(run: RunWork, state: RunState, cells: tuple[Cell, ...]) -> RunFini
     left = len(known) - len(outcomes)
     if lost:
         cause = next(iter(lost.values()))
-        words = f"{left} cell{'s' if left > 1 else ''} on it could not be run"
+        words = f"{counted(left, 'cell')} on it could not be run"
         hint = f"Where the same disk is there again, {again}"
         return RunFinished(Outcome.FAILED, f"{str(cause).rstrip('.')}; {words}", hint, cause.exit_code)
     if left or Outcome.STOPPED in outcomes:

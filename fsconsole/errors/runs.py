@@ -25,7 +25,7 @@ class NotRoot(FsconsoleError, exit_code=ExitCode.NOT_ROOT):
 class StillNeeded(FsconsoleError, exit_code=ExitCode.CONSENT_MISSING):
     what: str
     why: str
-    sentence = "{what} is still needed: {why}."
+    sentence = "{what} can't be brought back once it is gone: {why}."
     advice = "Add --yes if nobody needs it."
 
 

@@ -23,6 +23,20 @@ class PlanMissing(FsconsoleError, exit_code=ExitCode.PLAN_MISSING):
     advice = "Give a path, or the name of a shipped plan: `fsconsole plan --list`."
 
 
+class PlanNotSent(PlanMissing):
+    path: str = "stdin"
+    why: str = "it is empty"
+    sentence = "No plan came on standard input."
+    advice = (
+        "Send one, as in `fsconsole plan - < plan.toml`, or name a file or a shipped plan: `fsconsole plan --list`."
+    )
+
+
+class PlanTooLarge(PlanMissing):
+    sentence = "{path} is no plan: {why}."
+    advice = "A plan has a few KiB of text: check that this is the right file."
+
+
 class PublicationMissing(FsconsoleError, exit_code=ExitCode.USAGE):
     name: str
     nearest: str
@@ -128,6 +142,18 @@ class PlanKeyMissing(PlanBadValue):
     wanted: str = "a value"
     sentence = '{path}: required key "{key}" is missing.'
     advice = "Add this key."
+
+
+class WorkloadMissing(PlanKeyMissing):
+    key: str = "workload"
+    sentence = "{path}: there is no workload."
+    advice = "Add at least one [[workload]]."
+
+
+class RowsMissing(PlanKeyMissing):
+    key: str = "filesystem"
+    sentence = "{path}: there is nothing to compare."
+    advice = "Add a [[filesystem]], a [[variant]] or raw = true, or name directories with the option --directory."
 
 
 class UnknownFilesystem(FsconsoleError, exit_code=ExitCode.UNKNOWN_FILESYSTEM):
@@ -325,6 +351,12 @@ class ScratchImpossible(FsconsoleError, exit_code=ExitCode.SCRATCH_IMPOSSIBLE):
     why: str
     sentence = "{path} can't hold a scratch device: {why}."
     advice = "Choose a directory on a local disk filesystem with --dir."
+
+
+class ScratchFolderMissing(ScratchImpossible):
+    why: str = ""
+    sentence = "There is no directory {path}."
+    advice = "Make it first, or choose another with --dir: nothing is made in its place, lest a wrong disk is filled."
 
 
 class DirectoryRefused(FsconsoleError, exit_code=ExitCode.DEVICE_REFUSED):

@@ -1,4 +1,4 @@
-"""What mkfs derives from size, device and its own configuration: pinned as it was measured, or listed as differing.
+"""Values that mkfs derives from size, device and its own configuration: pinned as measured, or listed as differing.
 
 A winner on 2 GiB is not the same filesystem on 10 TiB: mke2fs.conf has other block sizes and inode ratios for other
 sizes, mkfs.xfs other allocation groups (man 5 mke2fs.conf, man 8 mkfs.xfs).

@@ -1,4 +1,4 @@
-"""What a kit leaves in /etc, so that a boot brings it up as it was measured: rules of udev, sysctl, a mount, mdadm's line."""
+"""Files and lines of a kit in /etc: udev rule, sysctl, mount unit or fstab line, mdadm's array line."""
 
 from __future__ import annotations
 

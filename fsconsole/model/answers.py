@@ -372,7 +372,7 @@ class KitWritten(Document, frozen=True):
 
     directory: str
     files: tuple[str, ...]
-    run: str
+    run_id: str
     row: str
     filesystem: str
     uuid: str
@@ -399,7 +399,7 @@ class KitVerified(Document, frozen=True):
     """The answer of `fsconsole verify-kit`."""
 
     directory: str
-    run: str
+    run_id: str
     row: str
     differences: int
     not_known: int

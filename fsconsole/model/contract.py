@@ -16,7 +16,7 @@ import msgspec
 
 from fsconsole.model.wire import Wire
 
-SCHEMA: Literal[3] = 3
+SCHEMA: Literal[4] = 4
 """Version of all documents; grows when a key changes its meaning or goes. New keys may come at any time."""
 
 Instant = Annotated[
@@ -30,7 +30,7 @@ _NUMBERS = {"Cell": "index"}
 class Document(Wire, frozen=True, kw_only=True):
     """A whole answer of a command; every other record is a part of one."""
 
-    schema: Literal[3] = SCHEMA
+    schema: Literal[4] = SCHEMA
 
 
 def instant(wall_ns: int) -> str:
@@ -112,7 +112,7 @@ def contract_of(kind: Any) -> Any:
 
 def tagged(kind: Any, event: str) -> Any:
     """Return the contract's type of a line of JSON: a record with schema, event and time before its own fields."""
-    head: list[tuple[str, Any]] = [("schema", Literal[3])]
+    head: list[tuple[str, Any]] = [("schema", Literal[4])]
     own = [(key.name, key.kind) for key in _keys(kind)]
     head += [] if any(name == "time" for name, _ in own) else [("time", Instant)]
     return _defined(kind, [*head, *own], tag_field="event", tag=event)

@@ -9,6 +9,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.verdicts import DEFAULT_SAME
 from fsconsole.model.wire import Wire
 from fsconsole.model.workload import Workload
+from fsconsole.text import counted
 from fsconsole.units import format_bytes_exact
 
 # One thing that a cell does, as a value that can be listed before it is done.
@@ -235,7 +236,7 @@ class Age(Wire, frozen=True):
     @property
     def words(self) -> str:
         """Cycles and fill: "3 cycles to 70 %"."""
-        return f"{self.cycles} cycle{'' if self.cycles == 1 else 's'} to {100 * self.fill:g} %"
+        return f"{counted(self.cycles, 'cycle')} to {100 * self.fill:g} %"
 
 
 class Cell(Wire, frozen=True, omit_defaults=True):
@@ -366,7 +367,7 @@ def array_aspects(spec: ArraySpec | None, members: int) -> tuple[str, ...]:
         f"{spec.level}{chunk}",
         f"{number} members" if number else "",
         f"stripe cache {spec.stripe_cache_size}" if spec.stripe_cache_size else "",
-        f"{threads} stripe thread{'' if threads == 1 else 's'}" if threads >= 0 else "",
+        counted(threads, "stripe thread") if threads >= 0 else "",
         f"bitmap {spec.bitmap}" if spec.bitmap else "",
         f"policy {spec.consistency_policy}" if spec.consistency_policy else "",
         ASSUME_CLEAN if spec.assume_clean else "",

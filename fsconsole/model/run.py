@@ -58,5 +58,5 @@ class RunRequest(Wire, frozen=True):
 class StartedRun(Document, frozen=True):
     """The answer of a command that starts a run, with --detach --json."""
 
-    run: str
+    run_id: str
     folder: str

@@ -24,6 +24,7 @@ from fsconsole.plan.planfile import FIT_SHARE, PlanFile, written_bytes
 from fsconsole.plan.rows import baseline_of
 from fsconsole.plan.scaling import Choice, Ground, Loads, scaled_choices, scaling_of
 from fsconsole.plan.sizing import Room, bounded
+from fsconsole.text import counted
 
 _NO_ROOT = (
     "without root: caches are not dropped (only the run's own files leave the page cache), the kernel's log, writeback "
@@ -231,7 +232,7 @@ def writes_in_words(plan: Plan, row: Row, run_id: str) -> str:
     amount = f"at most {units.format_bytes(most)}"
     if any(not load.is_built_in for cell in cells for load in cell.workloads):
         amount = "what its programs write"
-    times = f"{len(cells)} time{'' if len(cells) == 1 else 's'}"
+    times = counted(len(cells), "time")
     name = own_path(row.path, os.path.basename(run_id))
     return (
         f"each cell makes {name}, writes {amount} in it and deletes it: {times}. Nothing "

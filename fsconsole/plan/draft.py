@@ -18,7 +18,7 @@ from fsconsole.catalog.filesystem import DEFAULT, Catalog, Scope
 from fsconsole.catalog.tables import Table
 from fsconsole.catalog.words import Where, choose, given_options
 from fsconsole.errors import FsconsoleError
-from fsconsole.errors.targets import PlanBadValue
+from fsconsole.errors.targets import WorkloadMissing
 from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.plan import keys
 from fsconsole.plan.arrays import LEVELS
@@ -312,7 +312,7 @@ def removed_workload(draft: Draft, number: int) -> Draft:
     """Return the draft without a workload. Raises as above where another one works on its files."""
     tables = workload_tables(draft)
     if len(tables) == 1:
-        raise PlanBadValue(PLACE, "workload", "[]", "there is none", "at least one [[workload]]")
+        raise WorkloadMissing(PLACE)
     return with_workloads(draft, _spliced(tables, number))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,15 @@ from fsconsole.catalog.words import Where, choose, require_rules
 from fsconsole.errors.targets import (
     OptionRefused,
     PlanBadValue,
+    PlanKeyMissing,
     PlanMissing,
+    PlanNotSent,
     PlanNotToml,
+    PlanTooLarge,
     PlanUnknownKey,
+    RowsMissing,
     UnknownFilesystem,
+    WorkloadMissing,
 )
 from fsconsole.model.plan import After
 from fsconsole.plan import keys
@@ -201,14 +206,18 @@ def read_named(name: str, *, needs_rows: bool = True) -> PlanFile:
     """Return the plan of a path, a shipped name, or "-" for standard input. The same errors."""
     if name != STDIN:
         return read_plan(resolve_plan(name), needs_rows=needs_rows)
-    return _decoded(sys.stdin.buffer.read(MAX_PLAN_FILE_BYTES + 1), "stdin", needs_rows=needs_rows)
+    raw = sys.stdin.buffer.read(MAX_PLAN_FILE_BYTES + 1)
+    if not raw.strip():
+        raise PlanNotSent
+    return _decoded(raw, "stdin", needs_rows=needs_rows)
 
 
 def _decoded(raw: bytes, path: str, *, needs_rows: bool) -> PlanFile:
     if len(raw) > MAX_PLAN_FILE_BYTES:
-        raise PlanMissing(path, f"it is larger than {MAX_PLAN_FILE_BYTES // MIB} MiB")
+        raise PlanTooLarge(path, f"it is larger than {MAX_PLAN_FILE_BYTES // MIB} MiB")
     try:
-        return parse_plan(raw.decode("utf-8"), path, needs_rows=needs_rows)
+        # With a byte order mark, as editors of Windows write it.
+        return parse_plan(raw.decode("utf-8-sig"), path, needs_rows=needs_rows)
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         raise PlanNotToml(path, f"it is not UTF-8 text (at line {line})") from error
@@ -252,14 +261,17 @@ def _plan_of(table: Table, catalog: Catalog, text: str, *, needs_rows: bool) -> 
         part("after", lambda: After(**keys.read_table(table.table("after"), keys.AFTER))),
     ))  # fmt: skip
     plan = PlanFile(**found, path=table.path, source=text)
-    if not plan.workloads:
-        raise table.bad("workload", "there is none", "at least one [[workload]]")
-    if needs_rows and not plan.checklists and not plan.variants and not plan.raw:
-        wanted = "a [[filesystem]], a [[variant]], raw = true, or the option --directory"
-        raise table.bad("filesystem", "there is nothing to compare", wanted)
+    raise_all(_lacks(table, plan, needs_rows=needs_rows))
     raise_all(table.bad(*broken) for broken in wrong_keep(plan))
     require_one_stripe_cache(table.table("settings"), plan.arrays)
     return plan
+
+
+def _lacks(table: Table, plan: PlanFile, *, needs_rows: bool) -> Iterator[PlanKeyMissing]:
+    if not plan.workloads:
+        yield WorkloadMissing(table.path)
+    if needs_rows and not plan.checklists and not plan.variants and not plan.raw:
+        yield RowsMissing(table.path)
 
 
 def _why(error: OSError | ValueError) -> str:

@@ -35,7 +35,7 @@ from fsconsole.plan import raw
 from fsconsole.plan.arrays import ARRAY_NAME, ARRAY_PATH, Site, resyncs
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.plan.settings import own_values, writes_of
-from fsconsole.text import KIB, MIB, SECTOR_BYTES
+from fsconsole.text import KIB, MIB, SECTOR_BYTES, counted
 
 MOUNT_POINT = "/run/fsconsole/mnt"
 CRASH_TREE = MOUNT_POINT + "/crash"
@@ -170,7 +170,7 @@ def _copy_words(workload: Workload) -> str:
 def _sources_words(workload: Workload) -> str:
     if not workload.sources_files:
         return ""
-    return f" ({_counted(workload.sources_files, 'file')}, {units.format_bytes(workload.sources_bytes)})"
+    return f" ({counted(workload.sources_files, 'file')}, {units.format_bytes(workload.sources_bytes)})"
 
 
 def _bonnie_title(workload: Workload) -> str:
@@ -193,7 +193,7 @@ def _files(workload: Workload) -> str:
     if _is_open(workload) and workload.kind is WorkloadKind.CREATE:
         chooses = workload.sizing.chooses if workload.sizing is not None else None
         is_many = chooses is SizedBy.FILES or (chooses is None and workload.file_size_bytes > 0)
-        count = "files" if is_many or not workload.files else _counted(workload.files, "file")
+        count = "files" if is_many or not workload.files else counted(workload.files, "file")
         return f"{count} of {units.format_bytes_exact(workload.file_size_bytes)}" if is_many else count
     if _is_open(workload) and workload.kind is WorkloadKind.MIX:
         workload = replace(workload, files=0)
@@ -205,7 +205,7 @@ def _files(workload: Workload) -> str:
         size = " to ".join(map(units.format_bytes_exact, sorted({min(ends), max(ends)}))) + " by weight"
     is_mix = workload.kind is WorkloadKind.MIX
     of_all = {WorkloadKind.CREATE: "files", WorkloadKind.MIX: "operations"}.get(workload.kind, "every file")
-    files = _counted(workload.files, "operation" if is_mix else "file") if workload.files else of_all
+    files = counted(workload.files, "operation" if is_mix else "file") if workload.files else of_all
     if workload.total_size_bytes:
         return f"{units.format_bytes_exact(workload.total_size_bytes)} in {files}"
     if workload.kind is WorkloadKind.CREATE:
@@ -267,10 +267,6 @@ def _words(workload: Workload) -> Iterator[str]:
         yield f"until {units.format_bytes_exact(workload.limit_bytes)} are moved{end}"
     if workload.duration_s:
         yield f"for {workload.duration_s:g} s{end}"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def cell_steps(cell: Cell, site: Site, filesystem: Filesystem | None, array_uuid: str = "") -> tuple[Step, ...]:

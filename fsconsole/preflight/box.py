@@ -24,6 +24,7 @@ from fsconsole.model.command import Command, Executor
 from fsconsole.model.device import Device, Usage
 from fsconsole.system.files import read_text_or
 from fsconsole.system.mounts import mounted_at
+from fsconsole.text import counted
 
 _TIMEOUT_S = 60.0
 
@@ -88,7 +89,7 @@ def _array(kit: Kit, there: _There) -> BoxArray | None:
     faulty = set(state.faulty) if state is not None else set()
     working = {member.name for member in md.members if member.name not in faulty and "F" not in member.flags}
     names = {path: device.name for path, device in there.devices.items()}
-    troubles = [f"{md.degraded} members missing"] if md.degraded else []
+    troubles = [f"{counted(md.degraded, 'member')} missing"] if md.degraded else []
     troubles += [f"{name} is faulty" for name in sorted(faulty)]
     troubles += [md.action.lower()] if md.action else []
     return BoxArray(

@@ -285,7 +285,7 @@ class Lead(Wire, frozen=True):
 class AdviceAnswer(Document, frozen=True):
     """The answer of `fsconsole advise --json`."""
 
-    run: str
+    run_id: str
     weights: dict[str, float]
     baseline: str
     rounds: int
@@ -322,7 +322,7 @@ def advice_json(state: RunState, grid: Grid, of: Advice, place: Place) -> str:
         )
 
     answer = AdviceAnswer(
-        run=state.request.run_id,
+        run_id=state.request.run_id,
         weights={metric.value: weight for metric, weight in of.weights.items()},
         baseline=of.baseline,
         rounds=of.rounds,

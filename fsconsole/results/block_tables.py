@@ -24,11 +24,11 @@ from fsconsole.results.content import (
     with_verdict,
 )
 from fsconsole.results.grid import Grid
-from fsconsole.results.published import is_meant, ratio_text
+from fsconsole.results.published import ratio_text
 from fsconsole.results.requirements import limit_sentences, requirements_of, run_sentence
 from fsconsole.results.strip import strip_of, strip_scale
 from fsconsole.results.table import Column, TableRow, TableValue
-from fsconsole.text import cells_of, printable, shorten_end, shorten_middle
+from fsconsole.text import cells_of, counted, printable, shorten_end, shorten_middle
 from fsconsole.units import format_bytes, format_bytes_exact
 
 LEAST_NAME = 20
@@ -60,14 +60,14 @@ def _about(block: Block) -> str:
     if load.generator is Generator.DD:
         parts.append("one dd a file")
     elif "threads" not in block.axes:
-        parts.append(f"{load.threads} thread{'' if load.threads == 1 else 's'}")
+        parts.append(counted(load.threads, "thread"))
     size = format_bytes_exact(load.file_size_bytes) if load.file_size_bytes and load.creates else ""
-    number = str(load.files) if load.files and load.creates else ""
+    number = counted(load.files, "file") if load.files and load.creates else "files"
     own = {(of.files, of.file_size_bytes) for of in map(_own_load, block.rows)}
     if load.creates and len(own) > 1 and len({files * each for files, each in own}) == 1:
         parts.append(f"{format_bytes_exact(load.files * load.file_size_bytes)} in all")
     elif size and len(own) == 1 and not {"files", "file_size"} & {*block.axes}:
-        parts.append(f"{number} files of {size}".strip())
+        parts.append(f"{number} of {size}")
     parts += [f"{format_bytes_exact(load.block_size_bytes)} blocks"] if load.reads or load.writes else []
     parts += [f"{load.directories.files_per_directory} files per directory"] * (
         load.creates and load.directories.layout is Layout.PER_COUNT
@@ -99,7 +99,7 @@ def _program_words(load: Workload) -> str:
     if load.kind is WorkloadKind.COMMAND:
         return shorten_middle(" ".join(" ".join(load.argv).split()), _LONGEST_COMMAND)
     what = shorten_middle(" ".join(load.sources), _LONGEST_COMMAND) or "an earlier load's files"
-    size = f", {load.sources_files} files, {format_bytes(load.sources_bytes)}" if load.sources_files else ""
+    size = f", {counted(load.sources_files, 'file')}, {format_bytes(load.sources_bytes)}" if load.sources_files else ""
     return f"cp {load.copy_flags} of {what}{size}"
 
 
@@ -389,7 +389,7 @@ def _published_rows(block: Block, grid: Grid, metrics: Sequence[Metric]) -> dict
     for one in grid.publication.rows if grid.publication is not None and block.kind is not BlockKind.RAW else ():
         is_of = one.load in ("", block.load.name if block.load is not None else "")
         if is_of and any(one.value(metric) is not None or one.ratio(metric) is not None for metric in metrics):
-            key = next((row.row.id for row in block.rows if is_meant(one, row.row, block.load)), "")
+            key = next((row.row.id for row in block.rows if row.row.is_of(one, block.load)), "")
             found.setdefault(key, []).append(one)
     return found
 

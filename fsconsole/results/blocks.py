@@ -23,7 +23,7 @@ from fsconsole.results.content import scale_for
 from fsconsole.results.figures import row_names
 from fsconsole.results.grid import Grid, GridRow, highest_first
 from fsconsole.results.requirements import Judged, requirements_of
-from fsconsole.text import printable
+from fsconsole.text import counted, printable
 
 BY_NAME, BY_CHANGE = "variant", "change"
 """Names to sort by beside columns and axes."""
@@ -370,7 +370,7 @@ def _uneven_notes(rows: Sequence[BlockRow], bases: Mapping[int, int], metric: Me
         figures = " and ".join(scale.text(value) for value in (found.own, found.other))
         unit = f" {scale.unit}" if scale.unit else ""
         both = f"{row.title} and {rows[base].title}"
-        rounds = "1 round" if found.n == 1 else f"{found.n} rounds"
+        rounds = counted(found.n, "round")
         yield printable(f"{both} are compared over the {rounds} that both finished, with figures of {figures}{unit}.")
 
 

@@ -16,7 +16,7 @@ from fsconsole.model.rounds import CachedLoad, cold_loads
 from fsconsole.model.state import OPEN_STATUSES, CellState, CellStatus, RunState, RunStatus, StepState
 from fsconsole.model.verdicts import figure_of
 from fsconsole.model.workload import Layout, Workload
-from fsconsole.text import GIB
+from fsconsole.text import GIB, counted
 from fsconsole.units import format_bytes, format_bytes_exact
 
 _WORST_FIRST = ("failed", "errors", "repaired")
@@ -219,10 +219,10 @@ def _all_words(workloads: tuple[Workload, ...]) -> str:
 def _load_words(workload: Workload) -> tuple[str, ...]:
     return (
         workload.name,
-        f"{workload.threads} thread{'s' if workload.threads != 1 else ''}",
+        counted(workload.threads, "thread"),
         f"{format_bytes_exact(workload.file_size_bytes)} files",
         f"{format_bytes_exact(workload.block_size_bytes)} blocks",
-        f"{workload.files} files",
+        counted(workload.files, "file"),
         _directories(workload),
         f"{workload.data.value} data",
         "cold" if workload.cold else "",
@@ -358,9 +358,9 @@ def cells_over(state: RunState) -> int:
 
 def cells_in_words(state: RunState) -> str:
     """Return the cells counted by status: "4 cells: 2 done, 1 failed, 1 pending", and what ended the run early."""
-    counted = {status: sum(cell.status is status for cell in state.cells) for status in CellStatus}
-    words = ", ".join(f"{number} {cell_word(status)}" for status, number in counted.items() if number)
-    total = f"{len(state.cells)} cell{'s' if len(state.cells) != 1 else ''}"
+    numbers = {status: sum(cell.status is status for cell in state.cells) for status in CellStatus}
+    words = ", ".join(f"{number} {cell_word(status)}" for status, number in numbers.items() if number)
+    total = counted(len(state.cells), "cell")
     early = next(
         (f"; {look.words}" for look in state.looks if look.decided and look.round < state.request.plan.repeats), ""
     )

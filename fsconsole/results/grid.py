@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 
 from fsconsole.errors.runs import UnknownColumn
 from fsconsole.model.events import DECIDED, PilotFinished, WarningKind
-from fsconsole.model.figures import Measurement, Publication
+from fsconsole.model.figures import Measurement, Publication, PublishedRow
 from fsconsole.model.metrics import Metric, Unit, column_named, nearest_columns
 from fsconsole.model.resolution import Reading, reading
 from fsconsole.model.rounds import replaced_cells
 from fsconsole.model.state import CellState, CellStatus, RunState, raw_depths, raw_pilot
 from fsconsole.model.verdicts import figure_of
+from fsconsole.model.workload import Workload
 from fsconsole.results.figures import (
     CLEAN,
     CellFigures,
@@ -234,6 +235,14 @@ class GridRow:
             cells = [cell for cell in cells if cell.verdict == CLEAN] or cells
         known = [one for cell in cells if (one := reading(metric, cell.value)) is not None]
         return figure_of(known, metric) if known else None
+
+    def is_of(self, published: PublishedRow, load: Workload | None) -> bool:
+        """Return whether a published row is of this one in the block of that load; None: in another block."""
+        name, loads = load.name if load is not None else "", self.key.workloads
+        if published.as_printed not in self.printed or published.load not in ("", name):
+            return False
+        own = loads[self.key.workload or 0].threads if load is not None and loads else 0
+        return 0 in (published.threads, own) or published.threads == own
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from fsconsole.results.sentences import RunFindings, findings_of
 class RunTold(Wire, frozen=True):
     """A run; plan is the text of its plan file."""
 
-    id: str
+    run_id: str
     title: str
     created_wall_ns: int
     version: str

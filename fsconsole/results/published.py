@@ -8,16 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from fsconsole.model.figures import Measurement, Publication, PublishedFigure, PublishedRatio, PublishedRow
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Keep, Plan
-from fsconsole.model.workload import Workload
 from fsconsole.units import significant
-
-if TYPE_CHECKING:
-    from fsconsole.results.grid import GridRow  # which imports this module
 
 _SAME_FILES = frozenset({Keep.FILE_SIZE, Keep.FILL})
 STANDING = {
@@ -94,14 +89,6 @@ def _why(plan: Plan, rows: Sequence[PublishedRow]) -> str:
     by = f" by {significant(plan.scaling.least)}" if plan.scaling is not None and plan.scaling.is_scaled else ""
     of = f"the published row {next(iter(to))}" if len(to) == 1 else "a published row each"
     return f"Loads are scaled{by}: published figures with x are ratios to {of}, never MB/s or seconds."
-
-
-def is_meant(of: PublishedRow, row: GridRow, load: Workload | None) -> bool:
-    """Return whether a published row is of a run's row in the block of that load; None: in another block."""
-    if of.as_printed not in row.printed or of.load not in ("", load.name if load is not None else ""):
-        return False
-    own = row.key.workloads[row.key.workload or 0].threads if load is not None and row.key.workloads else 0
-    return 0 in (of.threads, own) or of.threads == own
 
 
 def ratio_column(column: str) -> str:

@@ -21,7 +21,7 @@ from fsconsole.results.blocks import Block, BlockKind, BlockRow, GridChoice, blo
 from fsconsole.results.environment import Difference, Varied, differences, groups_of, load_signature
 from fsconsole.results.figures import cells_over
 from fsconsole.results.grid import GridRow, build_grid
-from fsconsole.results.published import beside, is_meant, ratio_column
+from fsconsole.results.published import beside, ratio_column
 from fsconsole.text import printable
 
 MOST_SIDES = 26
@@ -428,7 +428,8 @@ def _side_row(
     meant are the first run's row, and the load of its block.
     """
     if side.publication is not None:
-        published = next((row for row in side.publication.rows if is_meant(row, *meant)), None)
+        (own, load) = meant
+        published = next((row for row in side.publication.rows if own.is_of(row, load)), None)
         return _published_row(side, published, metrics) if published else None
     readings = {metric: _readings(rows, metric, unit) for metric in metrics}
     figures = (

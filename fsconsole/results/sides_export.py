@@ -18,7 +18,7 @@ from fsconsole.results.sides import SideBlock, SideComparison, SideRow
 class ComparedRun(Wire, frozen=True):
     """A run of a side."""
 
-    id: str
+    run_id: str
     title: str
     created_wall_ns: int
     version: str

@@ -9,7 +9,7 @@ from fsconsole.catalog.filesystem import Verdict
 from fsconsole.model.answers import CatalogAnswer, LevelAnswer, OptionAnswer
 from fsconsole.preflight.catalog_survey import CatalogSurvey
 from fsconsole.results.content import hanging
-from fsconsole.text import pad_right, printable
+from fsconsole.text import counted, pad_right, printable
 
 # The levels of [[array]], and what this machine lacks for each.
 
@@ -33,7 +33,7 @@ def overview_lines(survey: CatalogSurvey, width: int) -> Iterator[str]:
         told = [entry.title, _usable(entry), _counted(entry)]
         yield from _beside(entry.filesystem, told, _NAME_WIDTH, width)
     yield ""
-    yield "`fsconsole catalog FS`: every option; --probe finds out what this machine takes."
+    yield from _fitted("`fsconsole catalog FS`: every option; --probe finds out what this machine takes.", "", width)
 
 
 def filesystem_lines(entry: CatalogAnswer, width: int) -> Iterator[str]:
@@ -107,7 +107,7 @@ def _usable(entry: CatalogAnswer) -> str:
 
 
 def _counted(entry: CatalogAnswer) -> str:
-    total = f"{len(entry.options)} options"
+    total = counted(len(entry.options), "option")
     if not entry.probed:
         return f"{total}, not tried here"
     verdicts = [answer.verdict for option in entry.options for answer in option.probe]

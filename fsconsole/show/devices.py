@@ -17,7 +17,7 @@ from fsconsole.model.answers import ReadTestAnswer
 from fsconsole.model.device import Device, Hazard, Identity, MdArray, Signature, Verdict
 from fsconsole.show.lines import Line
 from fsconsole.show.terminal import Glyphs
-from fsconsole.text import cells_of, pad_left, pad_right, printable, shorten_end, shorten_middle
+from fsconsole.text import cells_of, counted, pad_left, pad_right, printable, shorten_end, shorten_middle
 from fsconsole.units import format_bytes, format_bytes_exact, format_guess, format_rate, format_seconds
 
 
@@ -478,8 +478,7 @@ def about(  # noqa: PLR0913 (each is a fact of its own)
     """Return how many devices there are and how many are ticked; how old that is, where it may not be so any more."""
     if age_s is None:
         return "The devices could not be read; f5 tries again" if failed else "Reading the devices..."
-    count = len(listing.entries)
-    devices = "1 device" if count == 1 else f"{count} devices"
+    devices = counted(len(listing.entries), "device")
     age = f"{format_guess(age_s)} old"
     now = f"; reading again, {age}" if looking else f"; the last reading failed, {age}" if failed else ""
     return f"{devices}, {ticks_told(ticked, makes_arrays=makes_arrays)}{now}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 from operator import attrgetter
 
 from fsconsole.model.sample import (
@@ -19,7 +21,7 @@ from fsconsole.model.sample import (
 )
 from fsconsole.show.charts import GaugeValue, Part, Threshold, ring_of, round_above
 from fsconsole.show.history import RunSnapshot
-from fsconsole.text import pad_left, pad_right, printable, shorten_middle
+from fsconsole.text import pad_left, pad_right, printable, shorten_middle, wrap
 from fsconsole.units import (
     brief_bytes,
     fixed,
@@ -275,21 +277,24 @@ LEAD = 8
 """Columns of the labels."""
 _BAR_CELLS = 20
 _GAP = "  "
+_UNIT = re.compile(r"(?<=\d) (?=%|[KMGT]?i?B\b)")
 _CPU_LINES = 2
 _DEVICES = 3
 _NAME_CELLS = 20
 _FIGURE_CELLS = 8
 _HEADS = ("write", "read", "writes", "reads", "queue", "busy", "latency")
 _UNITS = ("MB/s", "MB/s", "1/s", "1/s", "", "%", "ms")
+_LEFT_OUT = ("reads", "writes", "latency", "queue", "busy", "read", "write")
+"""Columns that a narrow terminal lacks, the first ones first."""
 
 
-def gauge_lines(sample: Sample | None, now_ns: int) -> list[str]:
+def gauge_lines(sample: Sample | None, now_ns: int, width: int = 80) -> list[str]:
     """Return the gauges of a running workload; sources that the machine lacks are left out."""
     age = age_words(sample, now_ns)
     if sample is None:
         return [age]
     load = [] if sample.load is None else [text_line("load", format_rate(sample.load.bytes_s))]
-    shown = _device_rows(sample.devices[:_DEVICES])
+    shown = _device_rows(sample.devices[:_DEVICES], width)
     devices = shown if len(shown) > 2 else []
     return [*load, *devices, *_writeback(sample.writeback), _cpu_line(sample.cpu), *filter(None, [age])]
 
@@ -306,18 +311,29 @@ def page_lines(
     waiting = {"I/O": "io", "memory": "memory", "CPU": "cpu"}
     pressures = [_pressure(label, sample.pressure, name) for label, name in waiting.items()]
     waits = "; ".join(f"{gauge.label} {gauge.text}" for gauge in pressures if gauge.value is not None)
-    head = [
-        title,
+    head = _wrapped(
+        width,
         _cpu_line(sample.cpu),
         text_line("", _GAP.join(f"{kind} {share:.1f}" for kind, share in shares if share is not None) + " %"),
         *_each_cpu(sample.per_cpu, width),
         *_writeback(sample.writeback),
         *([text_line("waiting", waits)] if waits else []),
-    ]
-    foot = _bdi_lines(sample.bdi)
-    room = None if height is None else height - len(head) - len(foot)
-    lines = [*head, *_device_table(sample.devices, gone, room), *foot]
+    )
+    foot = _wrapped(width, *_bdi_lines(sample.bdi))
+    room = None if height is None else height - 1 - len(head) - len(foot)
+    lines = [title, *head, *_device_table(sample.devices, gone, room, width), *foot]
     return [shorten_middle(printable(line), width) for line in lines[:height]]
+
+
+def _wrapped(width: int, *lines: str) -> list[str]:
+    """Return labelled lines, broken between words where they are wider, but not between a number and its unit."""
+    room = max(2, width - LEAD)
+    broken = ((line[:LEAD], wrap(_UNIT.sub("\N{NO-BREAK SPACE}", line[LEAD:]), room)) for line in lines)
+    return [
+        (" " * LEAD if number else lead) + part.replace("\N{NO-BREAK SPACE}", " ")
+        for lead, parts in broken
+        for number, part in enumerate(parts)
+    ]
 
 
 def text_line(label: str, text: str) -> str:
@@ -368,7 +384,9 @@ def _each_cpu(cpus: Sequence[NumberedCpu], width: int) -> list[str]:
     return [text_line("", "".join(cells[at : at + in_line])) for at in range(0, len(cells), in_line)]
 
 
-def _device_rows(devices: Sequence[DeviceRates]) -> list[str]:
+def _device_rows(devices: Sequence[DeviceRates], width: int) -> list[str]:
+    most = max(0, width - _NAME_CELLS) // _FIGURE_CELLS
+    kept = [head not in _LEFT_OUT[: max(0, len(_HEADS) - most)] for head in _HEADS]
     rows = [("device", _HEADS), ("", _UNITS)]
     for rates, depth in zip(devices, depths(devices), strict=True):
         role = "" if rates.role is Role.TARGET else f"{rates.role.value} "
@@ -384,13 +402,13 @@ def _device_rows(devices: Sequence[DeviceRates]) -> list[str]:
         rows.append((_GAP * depth + role + printable(rates.name), figures))
     return [
         pad_right(shorten_middle(name, _NAME_CELLS), _NAME_CELLS)
-        + "".join(pad_left(figure, _FIGURE_CELLS) for figure in figures).rstrip()
+        + "".join(pad_left(figure, _FIGURE_CELLS) for figure in compress(figures, kept)).rstrip()
         for name, figures in rows
     ]
 
 
-def _device_table(devices: Sequence[DeviceRates], gone: Iterable[str], room: int | None) -> list[str]:
-    heads, units, *rows = _device_rows(devices)
+def _device_table(devices: Sequence[DeviceRates], gone: Iterable[str], room: int | None, width: int) -> list[str]:
+    heads, units, *rows = _device_rows(devices, width)
     rows = [f"{pad_right(printable(name), _NAME_CELLS)} is gone" for name in gone] + rows
     if not rows:
         return []

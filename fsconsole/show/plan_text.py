@@ -16,7 +16,7 @@ from fsconsole.plan.expand import equalise_bytes
 from fsconsole.plan.requirements import limits_in_words
 from fsconsole.plan.sizing import pilot_steps, pilots, sizes_in_words
 from fsconsole.results.content import hanging
-from fsconsole.text import cells_of, pad_right, printable, shorten_end
+from fsconsole.text import cells_of, counted, pad_right, printable, shorten_end
 
 STEP_WIDTH = 16
 _LOOKS = f"{', '.join(map(str, LOOKS[:-1]))} or {LOOKS[-1]}"
@@ -70,7 +70,9 @@ def short_plan_lines(  # noqa: PLR0913 (as plan_lines)
     labels = sorted(reasons, key=lambda label: label != plan.baseline)
     size = size_words(plan.estimate.bytes_to_write, plan.estimate.likely_bytes)
     lasts = units.format_guess(power.round_s * power.rounds)
-    yield from hanging("", printable(f"{plan.title}: {len(plan.cells)} cells in {plan.repeats} rounds"), width)
+    yield from hanging(
+        "", printable(f"{plan.title}: {counted(len(plan.cells), 'cell')} in {counted(plan.repeats, 'round')}"), width
+    )
     yield from hanging("rows   ", printable(", ".join(labels)), width)
     for why in dict.fromkeys(filter(None, reasons.values())):
         unable = ", ".join(label for label in labels if reasons[label] == why)
@@ -96,7 +98,7 @@ def _short_power(power: PowerAnswer) -> str:
 def _load_words(load: Workload) -> str:
     told = (
         load.kind.value if load.kind.value != load.name else "",
-        f"{load.threads} threads" if load.threads > 1 else "",
+        counted(load.threads, "thread") if load.threads > 1 else "",
         "cold" if load.cold else "",
     )
     words = ", ".join(filter(None, told))
@@ -140,7 +142,9 @@ def _life(
     able = [cell for cell in plan.cells if not cell.unavailable]
     for cell in plan.cells if every else able[:1]:
         yield ""
-        yield f"Cell {cell.index + 1}, step by step{'' if every else ' (--commands: every cell)'}:"
+        yield from hanging(
+            "", f"Cell {cell.index + 1}, step by step{'' if every else ' (--commands: every cell)'}:", width
+        )
         yield from _steps(cell.steps, width)
     lasts = units.format_guess(plan.estimate.elapsed_s)
     rate = units.format_rate(plan.estimate.assumed_bytes_per_s)
@@ -193,8 +197,8 @@ def power_words(power: PowerAnswer) -> str:
         return power.no_verdicts
     found = ", ".join(map(_found, power.findable)).replace(" at ", " at a deviation of ", 1)
     last = f"; last run here: {_found(power.last)}" if power.last else ""
-    counts = f"{power.rounds} rounds{f' (auto: {_LOOKS})' * power.is_auto}, {power.rows} rows"
-    return f"{counts} find a difference of {found}{last}; each round +{units.format_guess(power.round_s)}."
+    rounds = f"{counted(power.rounds, 'round')}{f' (auto: {_LOOKS})' * power.is_auto}"
+    return f"{rounds}, {counted(power.rows, 'row')} find a difference of {found}{last}; each round +{units.format_guess(power.round_s)}."
 
 
 def power_line(power: PowerAnswer, width: int) -> str:
@@ -267,7 +271,7 @@ def _head(plan: Plan, width: int) -> Iterator[str]:
     running = sum(1 for cell in plan.cells if not cell.unavailable)
     able = "" if running == len(plan.cells) else f", {running} of them can run"
     repeats = f"auto ({_LOOKS})" if plan.is_auto else plan.repeats
-    counts = f"{len(plan.cells)} cells{able}; repeats {repeats}, order {plan.order.value}, seed {plan.seed}"
+    counts = f"{counted(len(plan.cells), 'cell')}{able}; repeats {repeats}, order {plan.order.value}, seed {plan.seed}"
     yield from hanging("", printable(plan.title) or "(no title)", width)
     yield from hanging("", counts, width)
     for note in plan.notes:

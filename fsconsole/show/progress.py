@@ -13,7 +13,7 @@ from fsconsole.model.sample import Sample
 from fsconsole.model.state import OPEN_STATUSES, CellState, CellStatus, RunState, RunStatus, StepState
 from fsconsole.model.workload import Workload
 from fsconsole.results.figures import CLEAN, cell_names, cell_word, status_words
-from fsconsole.text import cells_of, pad_right, printable, shorten_end, shorten_middle, wrap
+from fsconsole.text import cells_of, counted, pad_right, printable, shorten_end, shorten_middle, wrap
 from fsconsole.units import format_bytes, format_elapsed, format_guess, format_seconds, significant
 
 _TO_COME = frozenset({CellStatus.PENDING, CellStatus.UNKNOWN, CellStatus.STOPPED})
@@ -209,8 +209,8 @@ def _load_words(state: RunState, step: StepState, sample: Sample | None) -> str:
     load, workload, total_bytes = sample.load, _workload_of(state, step), _total_bytes(state, step)
     name = step.title if workload is None else workload.name or workload.kind.value
     of = f" of {format_bytes(total_bytes)}" if total_bytes else ""
-    files = f"{load.files_done} file{'s' if load.files_done != 1 else ''}"
-    threads = f"{load.threads_running} thread{'s' if load.threads_running != 1 else ''}"
+    files = counted(load.files_done, "file")
+    threads = counted(load.threads_running, "thread")
     return f"{name}, {format_bytes(load.bytes_done)}{of}, {files}, {threads}"
 
 

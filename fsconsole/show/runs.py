@@ -20,7 +20,7 @@ from fsconsole.results.sides_text import sides_text
 from fsconsole.results.table import Column, TableRow, TableValue
 from fsconsole.show.apply import safety_of
 from fsconsole.show.lines import Line, TextLine, text_lines
-from fsconsole.text import cells_of, printable
+from fsconsole.text import cells_of, counted, printable
 from fsconsole.units import format_bytes
 
 _COLUMNS = (
@@ -149,7 +149,7 @@ def list_words(runs: Sequence[RunEntry], sought: str, directory: str, *, is_list
         return "The runs can't be listed; see below."
     if not runs:
         return f"There are no runs in {directory} yet. 2 Plan makes one."
-    total = f"{len(runs)} run{'s' if len(runs) != 1 else ''}"
+    total = counted(len(runs), "run")
     unread = sum(run.listed is None for run in runs)
     said = f"{total}, {unread} of them not read yet" if unread else total
     shown = sum(matches(run, sought) for run in runs)

@@ -20,7 +20,6 @@ _ASCII_TERMS = re.compile(r"(vt\d|ansi|pcansi|cons25|sun|wy|hp|qvt|tvi)")
 _MONOCHROME = re.compile(r"(vt\d|sun|wy|hp|qvt|tvi)|.*-(m|mono)$")
 _MANY_COLOURS = ("256color", "kitty")
 """Endings of TERM with 256 colours; rich.console, which writes the colours, uses the same ones."""
-_COERCED = frozenset({"C.UTF-8", "C.utf8"})
 _PAINT_HZ, _SLOW_PAINT_HZ = 4.0, 0.5
 
 
@@ -92,20 +91,6 @@ def terminal_of(
         slow=slow_link,
         copies=not (_is_linux(term) or _ASCII_TERMS.match(term) or is_screen(term)),
     )
-
-
-def encoding_of(environ: Mapping[str, str], stream_encoding: str, *, is_utf8_mode: bool) -> str:
-    """Return the encoding of the terminal, by its stream; in Python's UTF-8 mode by the locale's name.
-
-    In the C locale, and in one that isn't installed, Python takes UTF-8 for granted (PEP 538, PEP 540) and sets
-    LC_CTYPE to C.UTF-8; what the operator's locale is called tells the two apart.
-    """
-    if not is_utf8_mode:
-        return stream_encoding
-    category = environ.get("LC_CTYPE", "")
-    names = (environ.get("LC_ALL"), "" if category in _COERCED else category, environ.get("LANG"))
-    name = next((name for name in names if name), "C").lower()
-    return "utf-8" if name.replace("-", "").endswith("utf8") else "ascii"
 
 
 def _colours(term: str, environ: Mapping[str, str]) -> Colours:

@@ -26,7 +26,7 @@ from fsconsole.client.children import Children
 from fsconsole.errors import ConsoleFailed, FsconsoleError, NoTerminal
 from fsconsole.journal.folder import RunFolder
 from fsconsole.show.run import going, head_words, line_of, still_running
-from fsconsole.show.terminal import Colours, encoding_of, is_screen, terminal_of
+from fsconsole.show.terminal import Colours, is_screen, terminal_of
 from fsconsole.text import printable
 from fsconsole.tui import keys
 from fsconsole.tui.screens.base import SCREENS, ConsoleScreen, Session, offered
@@ -194,7 +194,7 @@ def run_console(
     """Show the console until the operator leaves; toured: a recorded run that it explains. Raises NoTerminal, ConsoleFailed."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise NoTerminal
-    encoding = encoding_of(os.environ, sys.stdout.encoding or "ascii", is_utf8_mode=bool(sys.flags.utf8_mode))
+    encoding = sys.stdout.encoding or "ascii"
     terminal = terminal_of(os.environ, encoding, ascii_only=ascii_only, slow_link=slow_link)
     if is_screen(os.environ.get("TERM", "")):
         # Textual would send 24-bit colours, which GNU screen 4 takes for other things.

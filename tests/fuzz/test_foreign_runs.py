@@ -28,7 +28,7 @@ READING = (
 )  # fmt: skip
 CHANGING = (
     ("cleanup",), ("resume", "--show"), ("runs", "rename", "NAME", "another title"), ("cleanup", "--json"), ("runs",),
-    ("export", "NAME", "FILE", "--force"), ("import", "FILE"), ("runs", "delete", "NAME"), ("import", "FILE"),
+    ("export", "NAME", "FILE", "--force"), ("import", "FILE"), ("runs", "delete", "NAME", "--yes"), ("import", "FILE"),
 )  # fmt: skip
 A_FEW = st.sets(st.integers(0, len(READING) - 1), min_size=1, max_size=2)
 """Of the commands that read: to try all of them on each folder would leave time for few folders."""

@@ -48,6 +48,7 @@ def blank(loop_device: MakeLoopDevice) -> str:
 def scratch_folder(tmp_path: Path) -> Iterator[Path]:
     """A directory for scratch files beside that of runs; neither an engine nor a device of theirs outlives the test."""
     path = tmp_path / "scratch"
+    path.mkdir(mode=0o700)
     yield path
     kill_engines(str(tmp_path / "runs"))
     for device in loops_under(str(path)):

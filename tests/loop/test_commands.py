@@ -202,6 +202,7 @@ VARIANTS = ("ext4", "ext4 nodelalloc", "ext3", "xfs", "btrfs")
 
 def test_the_demo_prints_a_grid_and_last_what_it_shows_and_takes_its_scratch_device_away(tmp_path):
     directory, runs = tmp_path / "scratch", str(tmp_path / "runs")
+    directory.mkdir()
     done = fsconsole("demo", "--dir", str(directory), "--runs", runs, "--size", "320MiB", limit_s=300)
     assert done.returncode == 0
     assert re.fullmatch(r"scratch file of 320\.0 MiB written in \d+\.\d s\n", done.stderr)
@@ -221,9 +222,10 @@ def test_the_demo_prints_a_grid_and_last_what_it_shows_and_takes_its_scratch_dev
 
 def test_a_detached_demo_says_where_its_run_is(tmp_path):
     directory, runs = tmp_path / "scratch", str(tmp_path / "runs")
+    directory.mkdir()
     out = succeed("demo", "--dir", str(directory), "--runs", runs, "--size", "320MiB", "--detach", "--json")
     (folder,) = list_runs(runs)
-    assert checked("demo", out) == [{"schema": 3, "run": folder.name, "folder": folder.path}]
+    assert checked("demo", out) == [{"schema": 4, "run_id": folder.name, "folder": folder.path}]
     checked("stop", succeed("stop", folder.name, "--now", "--runs", runs, "--json"))
     wait_for_end(folder)
     (device,) = loops_under(str(tmp_path))
@@ -233,6 +235,7 @@ def test_a_detached_demo_says_where_its_run_is(tmp_path):
 
 def test_a_demo_that_cannot_begin_leaves_no_scratch_device(tmp_path):
     directory, runs = tmp_path / "scratch", tmp_path / "runs"
+    directory.mkdir()
     runs.write_text("no directory")
     done = fsconsole("demo", "--dir", str(directory), "--runs", str(runs), "--size", "320MiB")
     assert done.returncode != 0

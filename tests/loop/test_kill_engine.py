@@ -324,6 +324,7 @@ def test_detach_with_an_early_ctrl_c_leaves_no_run_going_unseen(begin, tmp_path,
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
 def test_a_demo_that_is_cut_before_its_run_leaves_no_scratch_device(tmp_path, number):
+    (tmp_path / "scratch").mkdir()
     words = ["demo", "--dir", str(tmp_path / "scratch"), "--size", "1GiB", "--runs", str(tmp_path / "runs")]
     viewer = subprocess.Popen([*FSCONSOLE, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_until(lambda: loops_under(str(tmp_path)) != [], "the scratch device is attached", 30)

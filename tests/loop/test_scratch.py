@@ -170,13 +170,14 @@ def test_a_size_that_makes_no_device_is_refused(scratch_folder: Path) -> None:
     for size_bytes in (0, 4096, MIB + 512, -SIZE):
         with pytest.raises(BadQuantity):
             scratch.create(size_bytes, str(scratch_folder))
-    assert not scratch_folder.exists()
+    assert list(scratch_folder.iterdir()) == []
 
 
 def test_a_directory_that_can_not_be_is_refused_in_words(scratch_folder: Path) -> None:
-    scratch_folder.write_text("a file")
+    file = scratch_folder / "a file"
+    file.touch()
     with pytest.raises(ScratchImpossible):
-        scratch.create(SIZE, str(scratch_folder))
+        scratch.create(SIZE, str(file))
     with pytest.raises(ScratchImpossible):
         scratch.create(SIZE, "/proc/fsconsole")
 

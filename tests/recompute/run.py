@@ -220,5 +220,5 @@ def watched_run(root: Path, program: str, plan: Path, device: str, runs: Path) -
         watcher.seen,
         gauge,
         {name: after[name] - before[name] for name in after},
-        runs / export["run"]["id"],
+        runs / export["run"]["run_id"],
     )

@@ -45,7 +45,7 @@ READY = {"3": "r Resume", "4": "] Next block", "5": "r resumes it"}
 ACTS = (
     ("5", ("C",), "cleanup"),
     ("5", ("m", "end", "!", "enter"), "runs"),
-    ("5", ("x", "y"), "runs"),
+    ("5", ("x",), "runs"),
     ("5", ("r", "y"), "resume"),
     ("4", ("e", "tab", "enter"), "results"),
     ("3", ("C",), "cleanup"),

@@ -29,7 +29,7 @@ SCRATCH = target("/dev/loop0", scratch=True, loss="nothing")
 DISK = target("/dev/sdb", hazards=(hazard("/dev/sdb", "may be open"),))
 NAME = "20261121-081000-k7qf"
 FOLDER = RunFolder(f"/runs/{NAME}")
-BEGUN = f'{{"run": "{NAME}", "folder": "/elsewhere"}}\n'
+BEGUN = f'{{"run_id": "{NAME}", "folder": "/elsewhere"}}\n'
 BEGIN = "Only scratch devices are wiped"
 
 
@@ -246,7 +246,7 @@ async def test_a_run_that_does_not_start_is_told_and_can_be_tried_again() -> Non
 async def test_a_resume_that_must_be_agreed_to_shows_what_is_on_its_devices(tmp_path: Path) -> None:
     answers = {
         "resume killed --exact --show": said(DISK, consent="CODE"),
-        "resume killed --exact --consent": '{"run": "killed", "folder": "/elsewhere"}\n',
+        "resume killed --exact --consent": '{"run_id": "killed", "folder": "/elsewhere"}\n',
     }
     async with confirming(answers) as shown:
         shown.open(ResumeScreen(recorded("killed", tmp_path)))

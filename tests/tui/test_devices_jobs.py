@@ -170,7 +170,7 @@ async def test_a_scratch_device_is_removed_after_asking_and_nothing_else_is() ->
 
 async def test_the_first_start_offers_the_demo_which_escape_ends_and_enter_opens_its_run(tmp_path: Path) -> None:
     folder = tmp_path / "20261121-100000-demo"
-    begun = json.dumps({"run": folder.name, "folder": str(folder)})
+    begun = json.dumps({"run_id": folder.name, "folder": str(folder)})
     children = Held({"devices": listed(FREE), "demo": begun}, held=("demo",))
     async with at_devices(children, runs_dir=tmp_path) as pilot:
         await shows(pilot, "Demo: a first comparison on a scratch device of 2 GiB, touches no disk")
@@ -189,7 +189,7 @@ async def test_the_first_start_offers_the_demo_which_escape_ends_and_enter_opens
 async def test_with_a_scratch_device_there_is_no_offer_and_the_command_asks_and_says_what_it_makes_where(
     tmp_path: Path,
 ) -> None:
-    begun = json.dumps({"run": "20261121-100000-demo", "folder": "/x"})
+    begun = json.dumps({"run_id": "20261121-100000-demo", "folder": "/x"})
     children = Scripted({"devices": listed(SCRATCH), "demo": begun})
     async with at_devices(children, runs_dir=tmp_path) as pilot:
         await shows(pilot, "1 device,")

@@ -64,7 +64,7 @@ async def test_one_device_is_made_however_often_that_is_submitted_at_once(tmp_pa
 
 def demo_waits() -> Late:
     """Return children of which the one that starts a demo waits for the test, whatever it is asked to do."""
-    begun = json.dumps({"run": NAME, "folder": "/elsewhere"}) + "\n"
+    begun = json.dumps({"run_id": NAME, "folder": "/elsewhere"}) + "\n"
     return Late({"devices": listed(FREE)}, last=Done(("demo",), 0, begun, ""))
 
 

@@ -61,7 +61,7 @@ class Box(Scripted):
         if words[0] == "run":
             self.device = words[words.index("--device") + 1]
             self.started = await asyncio.to_thread(Path(words[1]).read_text)
-            return Done(words, 0, '{"run": "grid", "folder": "/elsewhere"}\n', "")
+            return Done(words, 0, '{"run_id": "grid", "folder": "/elsewhere"}\n', "")
         return await super().run(*words)
 
 

@@ -37,7 +37,7 @@ async def test_shipped_plans_are_opened_from_a_menu_with_a_line_on_each() -> Non
 BAD = {
     "schema = 1\n[[variant]\n": "is not TOML",
     "schema = 1\nraw = true\n" + LOAD + "color = 1\n": "unknown key workload[0].color",
-    "schema = 1\nraw = true\n": "there is none",
+    "schema = 1\nraw = true\n": "there is no workload",
     'schema = 1\n[[variant]]\ntype = "ext5"\n' + LOAD: "there is no filesystem 'ext5'",
 }
 

@@ -146,7 +146,7 @@ async def test_workloads_are_added_doubled_moved_and_removed_as_the_plan_reader_
             await hand.keys(*pressed)
             assert kinds() == wanted
         await hand.keys("x", "x")
-        await hand.sees("there is none", "at least one [[workload]]")
+        await hand.sees("there is no workload", "at least one [[workload]]")
         assert kinds() == ["create"]
 
 

@@ -97,11 +97,15 @@ async def test_a_living_run_is_attached_to_and_never_deleted(tmp_path: Path) -> 
     assert app.session.folder == folder
 
 
-async def test_renaming_and_deleting_which_asks_with_the_runs_name_are_done_by_commands(
+WHY = "fsconsole: Run raw can't be brought back once it is gone: it can be resumed.\nhint: Add --yes if nobody needs it.\n"
+REFUSED = Done(("runs", "delete"), ExitCode.CONSENT_MISSING, "", WHY)
+
+
+async def test_renaming_and_deleting_which_asks_once_in_the_commands_words_are_done_by_commands(
     tmp_path: Path,
 ) -> None:
     recorded("raw", tmp_path)
-    children = Scripted({"runs delete": "", "runs rename": ""})
+    children = Scripted({"runs delete": REFUSED, "runs delete --yes": "", "runs rename": ""})
     async with in_the_list(console(children, runs_dir=tmp_path)) as pilot:
         await pilot.press("m")
         await shows(pilot, "Another title for run raw")
@@ -109,32 +113,16 @@ async def test_renaming_and_deleting_which_asks_with_the_runs_name_are_done_by_c
         await shows(pilot, "is called")
         for answer, words in (("enter", "1 run"), ("y", "Run raw is deleted.")):
             await pilot.press("x")
-            await shows(pilot, "Delete run raw?")
+            await shows(pilot, "Delete run raw?", "it can be resumed")
             await pilot.press(answer)
             await shows(pilot, words)
     places = ("--runs", str(tmp_path), "--", "raw")
     assert children.acted == [
         ("runs", "rename", *places, "read-ahead, beside the raw device!"),
         ("runs", "delete", *places),
+        ("runs", "delete", *places),
+        ("runs", "delete", "--yes", *places),
     ]
-
-
-async def test_what_a_deletion_still_needs_is_asked_about_with_the_commands_words(tmp_path: Path) -> None:
-    recorded("raw", tmp_path)
-    words = ("runs", "delete", "--runs", str(tmp_path), "--", "raw")
-    why = "fsconsole: run raw is still needed: it can be resumed.\nhint: Add --yes if nobody needs it.\n"
-    refused = Done(words, ExitCode.CONSENT_MISSING, "", why)
-    children = Scripted({"runs delete": refused, "runs delete --yes": ""})
-    async with in_the_list(console(children, runs_dir=tmp_path)) as pilot:
-        for answer, asked in (("n", 1), ("y", 3)):
-            await pilot.press("x")
-            await shows(pilot, "Delete run raw?")
-            await pilot.press("y")
-            await shows(pilot, "Delete it all the same?", "it can be resumed")
-            await pilot.press(answer)
-            await until(pilot, lambda count=asked: len(children.acted) == count)
-        await shows(pilot, "Run raw is deleted.")
-    assert children.acted == [words, words, ("runs", "delete", "--yes", *words[2:])]
 
 
 async def test_a_resume_asks_about_devices_that_must_be_agreed_to_anew_and_goes_on_in_the_run_screen(
@@ -204,7 +192,7 @@ async def test_a_key_pressed_twice_asks_once_and_an_answer_meant_for_delete_resu
     tmp_path: Path, may_read: threading.Event
 ) -> None:
     recorded("stopped", tmp_path)
-    children = Scripted({"runs delete": "", "resume stopped": ""})
+    children = Scripted({"runs delete": REFUSED, "runs delete --yes": "", "resume stopped": ""})
     async with drive(console(children, runs_dir=tmp_path), "5") as pilot:
         await shows(pilot, "1 run")
         await pilot.press("r", "r")
@@ -220,15 +208,16 @@ async def test_a_key_pressed_twice_asks_once_and_an_answer_meant_for_delete_resu
         await until(pilot, lambda: not pilot.app.screen_stack[0].is_busy("resume"), "its giving up")
         assert "Delete run stopped?" in picture(pilot)
         await pilot.press("y")
-        await until(pilot, lambda: children.acted, "the deleting")
-    assert [words[:2] for words in children.acted] == [("runs", "delete")]
+        await until(pilot, lambda: len(children.acted) == 2, "the deleting")
+    assert [words[:2] for words in children.acted] == [("runs", "delete")] * 2
 
 
 @pytest.mark.parametrize("exit_code", [0, 27], ids=["goes on", "must be agreed to"])
 async def test_a_resume_that_ends_below_a_question_leaves_that_alone(tmp_path: Path, exit_code: int) -> None:
     recorded("stopped", tmp_path)
     answer = Done((), exit_code, "", "fsconsole: Nobody has consented.\n" if exit_code else "")
-    children = Held({"devices": NO_DEVICES, "resume stopped": answer}, held=("resume",))
+    answers = {"devices": NO_DEVICES, "resume stopped": answer, "runs delete": REFUSED}
+    children = Held(answers, held=("resume",))
     async with drive(console(children, runs_dir=tmp_path), "5") as pilot:
         await shows(pilot, "1 run")
         await pilot.press("r")
@@ -242,7 +231,7 @@ async def test_a_resume_that_ends_below_a_question_leaves_that_alone(tmp_path: P
         assert "Delete run stopped?" in picture(pilot)
         await pilot.press("n")
         await shows(pilot, "another screen or dialog is open" if exit_code else "goes on: the list of runs")
-    assert [words[0] for words in children.acted] == ["resume"]
+    assert sorted(words[0] for words in children.acted) == ["resume", "runs"]
 
 
 @pytest.mark.parametrize("size", [*SIZES, (60, 20)])

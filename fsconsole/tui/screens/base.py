@@ -217,14 +217,14 @@ class ConsoleScreen(Screen[None]):
             done = await carried_out(self.session.children, *words)
             self.say(said(done.out))
 
-    async def removed(self, *words: str) -> bool:
-        """Carry out a command that deletes, asking with its own words where what it deletes is still needed.
+    async def removed(self, *words: str, question: str = "Delete it all the same?") -> bool:
+        """Carry out a command that deletes, asking with its own words where what it deletes can't be brought back.
 
         Returns whether it was done. Raises ChildFailed.
         """
         done = await self.session.children.run(*words)
         if done.exit_code == ExitCode.CONSENT_MISSING:
-            if not await self.agreed("Delete it all the same?", str(failure(done)), yes="Delete"):
+            if not await self.agreed(question, str(failure(done)), yes="Delete"):
                 return False
             done = await self.session.children.run(*words[:2], "--yes", *words[2:])
         if done.exit_code:

@@ -181,12 +181,10 @@ Where an engine died, C removes the mounts and loop devices that it left, and re
             return
         if not self.may("Deleting a run"):
             return
-
-        lost = f"'{run.title}': its figures, samples and outputs are gone then, and a scratch device made for it alone."
-        if await self.agreed(f"Delete run {run.name}?", lost, yes="Delete"):
-            with self.complaining():
-                if await self.removed("runs", "delete", "--runs", self.session.runs_dir, "--", run.name):
-                    self.say(f"Run {run.name} is deleted.")
+        words = ("runs", "delete", "--runs", self.session.runs_dir, "--", run.name)
+        with self.complaining():
+            if await self.removed(*words, question=f"Delete run {run.name}?"):
+                self.say(f"Run {run.name} is deleted.")
 
     def action_seek(self) -> None:
         field = self.query_one("#sought", Input)

@@ -137,7 +137,7 @@ def test_every_observation_is_one_line_of_json() -> None:
     assert lines[-1]["event"] == "sample"
     assert lines[1]["time"] == "2026-11-21T08:10:00.001Z"
     assert lines[3] == {
-        "schema": 3,
+        "schema": 4,
         "event": "step_finished",
         "time": "2026-11-21T08:10:00.003Z",
         "cell": 1,

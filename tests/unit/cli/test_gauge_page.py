@@ -58,6 +58,16 @@ def test_a_page_with_everything_is_this_one() -> None:
     ]
 
 
+def test_a_narrow_page_lacks_columns_and_breaks_lines_rather_than_lose_their_middle() -> None:
+    lines = page_lines(FULL, PAGE, 60)
+    assert max(map(len, lines)) <= 60
+    assert lines[1:3] == ["CPU     [######--------------] 30.0 % busy, user 10, system", "        20, iowait 30 %"]
+    assert "device                 write    read   queue    busy latency" in lines
+    assert "md0                      410       0    11.5    98.2    14.0" in lines
+    assert "device                 write    read    busy" in page_lines(FULL, PAGE, 44)
+    assert "..." not in "".join(lines)
+
+
 def test_what_the_machine_does_not_offer_is_absent() -> None:
     bare = replace(build.sample(load=False, threshold_bytes=None), devices=(), per_cpu=())
     assert page_lines(bare, "gauges of this machine, 2 per second", 80) == [

@@ -63,7 +63,7 @@ def test_commands_on_runs_print_what_their_schema_says(runs: Path, tmp_path: Pat
     assert told("attach", *where)["event"] == "run_finished"
     packed = str(tmp_path / "packed.fsrun")
     assert told("export", RUN, packed, *where)["file"] == packed
-    assert told("import", packed, "--runs", str(tmp_path / "others"))["run"] == RUN
+    assert told("import", packed, "--runs", str(tmp_path / "others"))["run_id"] == RUN
     told("cleanup", *where)
     told("runs delete", RUN, "--yes", *where)
     assert told("runs", *where)["runs"] == []
@@ -99,6 +99,15 @@ def test_the_command_prints_the_schema_of_one_command_or_of_all() -> None:
     everything = json.loads(run_command("schema").stdout)
     assert (everything["schema"], set(everything["commands"])) == (SCHEMA, set(ANSWERS))
     assert "prints no JSON" in run_command("schema", "nix").stderr
+
+
+def test_a_run_has_one_name_in_all_documents() -> None:
+    for command in ANSWERS:
+        for part in schema_of(command)["$defs"].values():  # type: ignore[attr-defined]
+            named = part.get("properties", {})
+            assert "id" not in named, command
+            # A run as an object, never its name.
+            assert "$ref" in named.get("run", {"$ref": ""}), command
 
 
 def test_no_document_has_nanoseconds_of_a_wall_clock_or_pairs() -> None:

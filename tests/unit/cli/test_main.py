@@ -78,17 +78,29 @@ def test_a_closed_pipe_is_no_complaint():
     assert (done.returncode, done.stderr) == (ExitCode.FAILURE, "")
 
 
-def test_a_character_that_the_terminal_lacks_is_printed_as_an_escape():
-    environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+@pytest.mark.parametrize(
+    ("names", "printed"),
+    [
+        ({"PYTHONIOENCODING": "latin-1"}, b"\\u20ac True\n"),
+        ({"LC_ALL": "C"}, b"\\u20ac True\n"),
+        ({"LC_ALL": "POSIX", "LANG": "de_DE.UTF-8"}, b"\\u20ac True\n"),
+        ({"LC_ALL": "C.UTF-8"}, b"\xe2\x82\xac False\n"),
+    ],
+)
+def test_where_the_locale_is_not_utf_8_output_is_ascii_with_glyphs_of_ascii(names, printed):
+    environment = {**os.environ, **names}
     code = "from fsconsole.cli.main import main; import sys, typer; import fsconsole.cli.app as m\n" + (
         "app = typer.Typer()\n"
         "@app.command()\n"
-        "def label() -> None: typer.echo('\\u20ac')\n"
+        "def label() -> None:\n"
+        "    from rich.console import Console\n"
+        "    for stream in (sys.stdout, sys.stderr):\n"
+        "        typer.echo(f'\\u20ac {Console(file=stream).options.ascii_only}', file=stream)\n"
         "m.build_app = lambda: app\n"
         "sys.exit(main())\n"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, env=environment)
-    assert done.stdout == b"\\u20ac\n"
+    assert (done.stdout, done.stderr) == (printed, printed)
 
 
 def test_version_and_help_are_told_without_colour_and_by_python_dash_m_too():
@@ -114,7 +126,7 @@ def test_help_loads_no_command_and_nothing_that_only_commands_need():
         "print(*{'rich', 'textual', 'psutil', 'pyudev', 'tomli', 'sqlite3', 'pydantic', 'msgspec'} & set(sys.modules))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    parser = "fsconsole fsconsole.cli fsconsole.cli.app fsconsole.cli.main fsconsole.model"
+    parser = "fsconsole fsconsole.cli fsconsole.cli.app fsconsole.cli.main fsconsole.model fsconsole.text"
     assert done.stdout.endswith(f"\n{parser}\n\n")
 
 

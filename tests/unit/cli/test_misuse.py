@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 
 import pytest
 from hypothesis import given
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 from fsconsole.cli.app import COMMANDS
 from fsconsole.cli.complaint import complain, fitted
 from fsconsole.errors import ExitCode
-from tests.unit.cli.recorded import Terminal, run_command
+from tests.unit.cli.recorded import FSCONSOLE, Terminal, run_command
 
 
 @pytest.mark.parametrize(
@@ -44,6 +46,11 @@ from tests.unit.cli.recorded import Terminal, run_command
         (("--ascii",), "--ascii has no effect without a terminal, which the console needs", "See `fsconsole --help`"),
         (("--slow-link",), "--slow-link has no effect without a terminal, .*", "See `fsconsole --help`"),
         (("--runs", "/srv"), "--runs has no effect without a terminal, .*", "See `fsconsole --help`"),
+        (("tour", "--runs", "/x"), "--runs has no effect on `fsconsole tour`", "See `fsconsole tour --help`"),
+        (("show", "x", ""), "CELL is empty", "See `fsconsole show --help`"),
+        (("stop", ""), "RUN is empty", "See `fsconsole stop --help`"),
+        (("cleanup", ""), "RUN is empty", "See `fsconsole cleanup --help`"),
+        (("plan", "demo", "--json", "--cell", "999"), "--cell is a number from 0 to 25, not '999'", "See `fsconsole plan"),
         (("quick", "ext4"), "Missing option '--device'", "See `fsconsole quick --help`"),
     ],
 )  # fmt: skip
@@ -62,6 +69,18 @@ def test_a_group_without_a_command_shows_its_help_beside_the_output_and_no_help_
         done = run_command(*words, "--help")
         assert (done.returncode, done.stderr) == (0, "")
         assert [line for line in done.stdout.splitlines() if len(line) > 80] == []
+
+
+def test_no_line_is_wider_than_60_columns_but_commands_to_be_copied() -> None:
+    environment = {**os.environ, "COLUMNS": "60"}
+    for line in (
+        "devices", "catalog", "catalog ext4", "catalog --arrays", "plan --list", "plan demo", "plan whatif-arrays",
+        "gauges --count 1 --hz 10", "compare --list",
+    ):  # fmt: skip
+        done = subprocess.run([FSCONSOLE, *line.split()], check=False, capture_output=True, text=True, env=environment)
+        assert done.stdout
+        wide = [one for one in done.stdout.splitlines() if len(one) > 60 and not one.startswith("    $ ")]
+        assert wide == [], line
 
 
 SENTENCE = "Run 20261121-081000-k7qf is not being carried out."

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
-from fsconsole.cli.complaint import with_runs
+from fsconsole.cli.complaint import require_agreement, with_runs
 from fsconsole.cli.declared import declared_commands
 from fsconsole.errors import ExitCode
+from fsconsole.errors.runs import StillNeeded
 from fsconsole.model.events import Outcome, RunFinished
-from tests.unit.cli.recorded import IN_MKFS, STARTED, make_run, run_command, write
+from tests.unit.cli.recorded import IN_MKFS, STARTED, Terminal, make_run, run_command, write
 
 RUN = "20261121-081000-k7qf"
 
@@ -56,6 +58,32 @@ def test_without_any_run_the_latest_is_not_looked_for_by_that_name(tmp_path: Pat
         done = run_command(command, "--runs", str(tmp_path / "none"))
         assert (done.returncode, done.stdout) == (ExitCode.RUN_MISSING, "")
         assert done.stderr.startswith(f"fsconsole: There are no runs in {tmp_path / 'none'}.\nhint: `fsconsole demo")
+
+
+def test_a_run_is_deleted_after_a_question_or_with_yes_alone(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    why = f"Run {RUN} can't be brought back once it is gone: it has the figures of 0 of 2 cells; it can be resumed"
+    done = run_command("runs", "delete", RUN, "--runs", str(runs))
+    assert (done.returncode, done.stdout) == (ExitCode.CONSENT_MISSING, "")
+    assert done.stderr.startswith(f"fsconsole: {why}, with 2 of 2 cells left.\nhint: Add --yes ")
+    for said, agreed in (("\n", False), ("n\n", False), ("y\n", True)):
+        terminal = Terminal()
+        monkeypatch.setattr("sys.stdin", Terminal(said))
+        monkeypatch.setattr("sys.stderr", terminal)
+        with nullcontext() if agreed else pytest.raises(StillNeeded):
+            require_agreement(f"Run {RUN}", "it has figures", yes=False)
+        assert "once it is gone: it has figures. Go ahead? [y/N]:" in terminal.getvalue()
+    monkeypatch.undo()
+    assert run_command("runs", "delete", RUN, "--yes", "--runs", str(runs)).returncode == 0
+    assert os.listdir(runs) == []
+
+
+@pytest.mark.root
+def test_no_scratch_file_is_made_in_a_directory_that_is_not_there(tmp_path: Path) -> None:
+    for words in (("scratch", "create"), ("demo",)):
+        done = run_command(*words, "--dir", str(tmp_path / "typo"), "--size", "1MiB")
+        assert (done.returncode, done.stdout) == (ExitCode.SCRATCH_IMPOSSIBLE, "")
+        assert done.stderr.startswith(f"fsconsole: There is no directory {tmp_path}/typo.\nhint: Make it first, ")
+    assert os.listdir(tmp_path) == []
 
 
 def test_hints_repeat_the_directory_of_runs_so_that_they_can_be_copied(runs: Path) -> None:

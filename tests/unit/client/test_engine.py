@@ -112,7 +112,7 @@ def test_every_attempt_has_a_unit_of_its_own() -> None:
     assert first.description == "fsconsole run 20261121-104500-k7qf"
 
 
-TOLD = '{"run": "20261121-081000-k7qf", "folder": "/elsewhere"}\n'
+TOLD = '{"run_id": "20261121-081000-k7qf", "folder": "/elsewhere"}\n'
 FOLDER = RunFolder("/runs/20261121-081000-k7qf")
 HEARS = """
 import signal, sys
@@ -165,9 +165,9 @@ def test_a_run_is_known_by_the_first_word_of_its_command(out: str) -> None:
         "\n",
         "[]",
         "{}",
-        '{"run": 3}',
-        '{"run": ""}',
-        '{"run": "../x"}',
+        '{"run_id": 3}',
+        '{"run_id": ""}',
+        '{"run_id": "../x"}',
         "no",
     ],
 )
@@ -188,7 +188,9 @@ def test_a_start_without_a_run_says_why(exit_code: int, words: str) -> None:
     assert words in str(not_started(done))
 
 
-@pytest.mark.parametrize(("told", "problem"), [('{"run": "a"}', "`folder`"), ('{"run": "../x", "folder": ""}', "../x")])
+@pytest.mark.parametrize(
+    ("told", "problem"), [('{"run_id": "a"}', "`folder`"), ('{"run_id": "../x", "folder": ""}', "../x")]
+)
 def test_an_answer_that_names_no_run_is_an_error_that_says_what_is_wrong_with_it(told: str, problem: str) -> None:
     done = Done(("run",), 0, told, "")
     assert started_run(done, "/runs") is None

@@ -110,9 +110,9 @@ def test_commands_name_an_imported_run_as_such_and_refuse_to_change_or_resume_it
 
 
 @pytest.mark.root
-def test_an_imported_run_that_could_be_resumed_elsewhere_is_deleted_without_a_question(tmp_path: Path) -> None:
+def test_an_imported_run_that_could_be_resumed_elsewhere_is_deleted_as_a_finished_one(tmp_path: Path) -> None:
     folder = import_run(exported("stopped", tmp_path)[1], str(tmp_path / "other"))
-    said = say("runs", "delete", folder.name, "--runs", str(tmp_path / "other"))
+    said = say("runs", "delete", folder.name, "--yes", "--runs", str(tmp_path / "other"))
     assert (said.code, said.err) == (0, f"deleted {folder.path}\n")
     assert os.listdir(tmp_path / "other") == []
 

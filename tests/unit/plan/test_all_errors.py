@@ -12,7 +12,7 @@ import pytest
 from fsconsole.errors import ExitCode, FsconsoleError
 from fsconsole.errors.targets import PlanBadValue
 from fsconsole.plan.lines import line_of
-from fsconsole.plan.read import parse_plan
+from fsconsole.plan.read import MAX_PLAN_FILE_BYTES, parse_plan
 from fsconsole.preflight.prepare import expand_only
 
 HEAD = "schema = 1\n"
@@ -46,6 +46,7 @@ BAD = {
     "an idle key": (f"{HEAD}{EXT4}{LOAD}weights = {{ read = 1 }}\n", (7,)),
     "two loads": (f"{HEAD}{EXT4}{LOAD}treads = 1\n{LOAD}{LOAD}block_size = 0\n", (7, 14)),
     "a table in line": (f'{HEAD}workload = [{{ kind = "create", size = 3 }}]\n{EXT4}', (2,)),
+    "nothing but its head": (HEAD, (1, 1)),
     "all of it": (
         f'{HEAD}titel = 1\n[[filesystem]]\ntype = "ext5"\n[[workload]]\nkind = "x"\n[after]\ncheck = 1\n',
         (2, 4, 6, 8),
@@ -65,6 +66,13 @@ def test_each_error_of_a_plan_is_told_with_its_file_and_line(name: str) -> None:
     told = [str(error) for error in errors_of(text)]
     assert [int(re.match(r"plan\.toml:(\d+): ", one)[1]) for one in told] == [*lines], told  # type: ignore[index]
     assert [one for one in told if not one.isprintable()] == []
+
+
+def test_a_plan_without_a_workload_or_rows_is_told_to_add_one_like_a_missing_key() -> None:
+    workload, rows = errors_of(HEAD)
+    assert (str(workload), workload.hint) == ("plan.toml:1: there is no workload.", "Add at least one [[workload]].")
+    assert str(rows) == "plan.toml:1: there is nothing to compare."
+    assert rows.hint.startswith("Add a [[filesystem]], ")
 
 
 def test_only_what_is_near_is_suggested() -> None:
@@ -97,6 +105,15 @@ def test_a_plan_comes_from_standard_input_and_its_errors_each_have_a_hint(tmp_pa
         argv = [sys.executable, "-m", "fsconsole", "plan", "-"]
         return subprocess.run(argv, check=False, capture_output=True, text=True, input=text, cwd=tmp_path)
 
+    # With a byte order mark, as editors of Windows write it.
+    assert planned(f"\ufeff{HEAD}{EXT4}{LOAD}").stdout.startswith("(no title)\n5 cells")
+    for text, sentence, hint in (
+        (" \n", "No plan came on standard input.", "Send one"),
+        ("#" * (MAX_PLAN_FILE_BYTES + 1), "stdin is no plan: it is larger than 1 MiB.", "A plan has a few KiB"),
+    ):
+        done = planned(text)
+        assert (done.returncode, done.stdout) == (ExitCode.PLAN_MISSING, "")
+        assert done.stderr.startswith(f"fsconsole: {sentence}\nhint: {hint}")
     assert planned(f"{HEAD}{EXT4}{LOAD}").stdout.startswith("(no title)\n5 cells")
     done = planned(f"{HEAD}titel = 1\n{EXT4}{LOAD}threads = 0\n")
     assert (done.returncode, done.stdout) == (ExitCode.PLAN_UNKNOWN_KEY, "")

@@ -124,7 +124,7 @@ def test_the_document_has_these_keys_also_without_cells() -> None:
         "outcome", "attempt", "reason", "steps", "features", "warnings",
     }  # fmt: skip
     assert set(document["warnings"][0]) == {"kind", "reason", "hint", "cells"}
-    assert document["schema"] == 3
+    assert document["schema"] == 4
     document = _document(build.run([], []))
     assert (document["rows"], document["cells"]) == ([], [])
 

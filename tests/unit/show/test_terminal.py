@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fsconsole.errors import DumbTerminal
-from fsconsole.show.terminal import ASCII, SAFE, WIDE, Colours, encoding_of, is_screen, terminal_of
+from fsconsole.show.terminal import ASCII, SAFE, WIDE, Colours, is_screen, terminal_of
+from fsconsole.text import encoding_of
 
 NONE, SIXTEEN, MANY = Colours.NONE, Colours.SIXTEEN, Colours.MANY
 

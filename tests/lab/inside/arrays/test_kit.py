@@ -102,7 +102,7 @@ def test_an_array_is_made_once_brought_up_again_and_its_lost_member_is_named(app
     assert applied.differences(0) == {}
     run("mdadm", ARRAY, "--fail", DISKS[1])
     run("mdadm", ARRAY, "--remove", DISKS[1])
-    assert applied.differences(58) == {f"{DISKS[1]} in {ARRAY}": "none", f"state of {ARRAY}": "1 members missing"}
+    assert applied.differences(58) == {f"{DISKS[1]} in {ARRAY}": "none", f"state of {ARRAY}": "1 member missing"}
     assert (applied.folder / "initramfs").read_text() == "-u\n"
 
 
