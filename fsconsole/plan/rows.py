@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -18,6 +17,7 @@ from fsconsole.catalog.words import (
     hidden_words,
     refusals,
     require_rules,
+    split_flags,
     to_argv,
 )
 from fsconsole.errors.targets import BadQuantity, PlanBadValue
@@ -111,7 +111,7 @@ def _all_named(plan: PlanFile, catalog: Catalog, kernel: str, known: Known) -> I
                 " ".join(_words(filesystem, Scope.MKFS, dict(mkfs))),
                 ",".join(_words(filesystem, Scope.MOUNT, dict(mount))),
             )
-            candidate = _candidate(_striped(text, stripes), filesystem, where, kernel, known)
+            candidate = _candidate(_striped(text, stripes, filesystem, where), filesystem, where, kernel, known)
             broken = broken_rules(filesystem, candidate.chosen)
             yield replace(
                 candidate,
@@ -123,14 +123,14 @@ def _all_named(plan: PlanFile, catalog: Catalog, kernel: str, known: Known) -> I
             )
     for number, text in enumerate(plan.variants):
         where, filesystem = Where(plan.path, f"variant[{number}]"), catalog.get(text.filesystem)
-        candidate = _candidate(_striped(text, _stripes(plan, filesystem)), filesystem, where, kernel, known)
+        striped = _striped(text, _stripes(plan, filesystem), filesystem, where)
+        candidate = _candidate(striped, filesystem, where, kernel, known)
         require_rules(filesystem, candidate.chosen, where)
         yield replace(candidate, number=number)
 
 
 _TAKE_STRIPES = frozenset({"ext2", "ext3", "ext4", "xfs"})
-_STRIPES_IN_WORDS = re.compile(r"\b(?:stride|stripe[-_]width|su|sw|sunit|swidth|noalign)\b")
-_BLOCK_IN_WORDS = re.compile(r"(?:^|\s)-b\s*(\d+)\b")
+_STRIPES = frozenset({"stride", "stripe_width", "su", "sw", "sunit", "swidth", "noalign"})
 
 
 def _stripes(plan: PlanFile, filesystem: Filesystem) -> Geometry | None:
@@ -139,18 +139,22 @@ def _stripes(plan: PlanFile, filesystem: Filesystem) -> Geometry | None:
     return Geometry(plan.stripe_chunk_bytes, plan.stripe_data_disks) if takes else None
 
 
-def _striped(text: VariantText, stripes: Geometry | None) -> VariantText:
+def _striped(text: VariantText, stripes: Geometry | None, filesystem: Filesystem, where: Where) -> VariantText:
     """Return a variant with the words for these stripes, unless it has some of its own.
 
     Those of mke2fs count in blocks, and it makes small ones on small devices unless they are named.
     """
-    if stripes is None or _STRIPES_IN_WORDS.search(text.mkfs):
+    if stripes is None:
+        return text
+    words = split_flags(text.mkfs, filesystem.mkfs_flags, where.below("mkfs"))
+    # Those of the log of xfs (-l su) are others.
+    if any(word.flag in ("-E", "-d") and word.key in _STRIPES for word in words):
         return text
     if text.filesystem == "xfs":
         own = stripes.xfs_words
     else:
-        block = _BLOCK_IN_WORDS.search(text.mkfs)
-        own = stripes.ext4_words_of(int(block[1])) if block else f"-b {BLOCK_BYTES} {stripes.ext4_words}"
+        block = next((word.text for word in words if word.flag == "-b"), "")
+        own = stripes.ext4_words_of(int(block)) if block.isdecimal() else f"-b {BLOCK_BYTES} {stripes.ext4_words}"
     return replace(text, mkfs=f"{text.mkfs} {own}".strip())
 
 

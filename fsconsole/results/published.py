@@ -30,8 +30,11 @@ All others don't: rates and times, what counts pages, inodes or bytes in memory 
 of CPU (they follow the device's speed)."""
 
 
-def beside(of: Publication, plans: Sequence[Plan]) -> Publication:
-    """Return the publication as it may stand beside runs of these plans; the first one's baseline is its baseline."""
+def beside(of: Publication, plans: Sequence[Plan], own: Plan | None = None) -> Publication:
+    """Return the publication as it may stand beside runs of these plans; the first one's baseline is its baseline.
+
+    own is the one whose scaling its numbers of threads follow, by default the first.
+    """
     scaled = [plan for plan in plans if plan.is_scaled]
     if not scaled:
         return of
@@ -41,7 +44,8 @@ def beside(of: Publication, plans: Sequence[Plan]) -> Publication:
     for row in of.rows:
         tables.setdefault((row.table, row.load), []).append(row)
     bases = {key: _base_of(rows, words) for key, rows in tables.items()}
-    threads = dict(plans[0].scaling.threads) if plans[0].scaling is not None else {}
+    scaling = (own or plans[0]).scaling
+    threads = dict(scaling.threads) if scaling is not None else {}
     rows = tuple(
         replace(_as_ratios(row, bases[row.table, row.load], kept), threads=threads.get(row.threads, row.threads))
         for row in of.rows

@@ -11,7 +11,7 @@ from string import ascii_uppercase
 from fsconsole.errors.runs import NothingToCompare, RunsDiffer
 from fsconsole.model.figures import Publication, PublishedRow
 from fsconsole.model.metrics import Metric
-from fsconsole.model.plan import Order
+from fsconsole.model.plan import Order, Plan
 from fsconsole.model.resolution import Reading, is_difference
 from fsconsole.model.state import OPEN_STATUSES, RunState
 from fsconsole.model.verdicts import LEAST_ROUNDS, Compared, Scale, compared_apart, figure_of
@@ -37,6 +37,8 @@ class Side:
     letter: str
     runs: tuple[RunState, ...] = ()
     publication: Publication | None = None
+    laid: tuple[Publication, ...] = ()
+    """The table beside each run of the comparison, whose own scaling its numbers of threads follow."""
 
     @property
     def name(self) -> str:
@@ -167,15 +169,17 @@ def compare_sides(sides: Sequence[Side], vary: Sequence[Varied] = (), columns: S
         raise NothingToCompare("all runs are on one side")
     if runs:
         plans = [run.request.plan for run in runs]
-        sides = [
-            replace(side, publication=beside(side.publication, plans)) if side.publication is not None else side
-            for side in sides
-        ]
+        sides = [_laid(side, side.publication, plans) if side.publication is not None else side for side in sides]
     blocks = _blocks(sides, vary, columns) if runs else (_of_publications(sides, columns),)
     is_runs_alone = all(side.runs for side in sides)
     if is_runs_alone and not any(len(group.rows) > 1 for block in blocks for group in block.groups):
         raise NothingToCompare("no row of one side means the same as a row of another")
     return SideComparison(tuple(sides), tuple(vary), found, _notes(sides, vary, found), blocks)
+
+
+def _laid(side: Side, of: Publication, plans: Sequence[Plan]) -> Side:
+    """Return the side of a table as it may stand beside runs of these plans."""
+    return replace(side, publication=beside(of, plans), laid=tuple(beside(of, plans, own) for own in plans))
 
 
 def require_alike(
@@ -350,10 +354,15 @@ def _block(
     groups = []
     for number, one in enumerate(base):
         of_runs = iter(matched)
+        meant = [
+            (run, known[number].row.row, own.load)
+            for run, (known, own) in enumerate(zip(matched, theirs, strict=True))
+            if number in known and own is not None
+        ]
         rows = []
         for side in sides:
-            own = [known[number].row.row for _ in side.runs if number in (known := next(of_runs))]
-            rows.append(_side_row(side, own, (one.row.row, block.load), metrics, unit))
+            held = [known[number].row.row for _ in side.runs if number in (known := next(of_runs))]
+            rows.append(_side_row(side, held, meant, metrics, unit))
         groups.append(_group(one.row.title, rows, block, family, unit))
     alone: dict[str, list[str]] = {}
     letters = [side.letter for side in sides for _ in side.runs]
@@ -421,15 +430,19 @@ class _Unit(Enum):
 
 
 def _side_row(
-    side: Side, rows: Sequence[GridRow], meant: tuple[GridRow, Workload | None], metrics: Sequence[Metric], unit: _Unit
+    side: Side,
+    rows: Sequence[GridRow],
+    meant: Sequence[tuple[int, GridRow, Workload | None]],
+    metrics: Sequence[Metric],
+    unit: _Unit,
 ) -> SideRow | None:
     """Return a side's row with its figures; None where it has none. The first metric is the primary one.
 
-    meant are the first run's row, and the load of its block.
+    meant are the runs that have the row, by their places, with it and the load of its block: the first decides.
     """
     if side.publication is not None:
-        (own, load) = meant
-        published = next((row for row in side.publication.rows if own.is_of(row, load)), None)
+        found = (row for run, own, load in meant for row in side.laid[run].rows if own.is_of(row, load))
+        published = next(found, None)
         return _published_row(side, published, metrics) if published else None
     readings = {metric: _readings(rows, metric, unit) for metric in metrics}
     figures = (

@@ -44,6 +44,12 @@ def test_a_variant_with_stripes_of_its_own_keeps_them_and_checklists_get_the_pla
     assert "stride=128,stripe_width=1280" in blocks
 
 
+def test_a_stripe_unit_of_the_log_is_no_stripe_of_the_data_and_the_plans_stays() -> None:
+    (both,) = _words('[[variant]]\ntype = "xfs"\nmkfs = "-l su=32k"\n')
+    assert "-l su=32k" in both
+    assert "-d su=128k,sw=10" in both
+
+
 @pytest.mark.parametrize(
     "shape", ['{ chunk = "100KiB", data_disks = 10 }', '{ chunk = "128KiB" }', "{ data_disks = 3 }"]
 )

@@ -12,6 +12,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Keep, Scaling
 from fsconsole.model.state import RunState
 from fsconsole.plan.publications import find_publication
+from fsconsole.results.environment import Varied
 from fsconsole.results.grid import build_grid
 from fsconsole.results.json import render_json
 from fsconsole.results.markdown import render_markdown
@@ -154,6 +155,24 @@ def test_a_published_row_of_a_number_of_threads_stands_beside_what_became_of_it(
     # Whole, it is of its own number of threads alone.
     whole = replace(state, request=replace(state.request, plan=replace(plan, scaling=Scaling())))
     assert all(len(group.rows) == 1 for group in compare_sides(sides_of([[whole], of], ())).blocks[0].groups)
+
+
+def test_of_several_runs_each_has_the_threads_of_its_own_scaling() -> None:
+    def of_threads(name: str, threads: int, scaling: Scaling) -> RunState:
+        load = replace(build.LARGE_FILES, threads=threads)
+        cell = replace(build.cell(0, replace(build.XFS, as_printed="xfs")), workloads=(load,))
+        state = build.run((cell,), (build.done(0),))
+        plan = replace(state.request.plan, scaling=scaling)
+        return replace(state, request=replace(state.request, run_id=name, plan=plan))
+
+    of = replace(STUDY, rows=(replace(row("xfs"), threads=192),))
+    whole = of_threads("whole", 3, Scaling())
+    scaled = of_threads("scaled", 9, Scaling(Keep.FILE_SIZE, 0.04, 0.04, is_scaled=True, threads=((192, 9),)))
+    vary = (Varied.WORKLOAD, Varied.PLAN)
+    for runs in ((whole, scaled), (scaled, whole)):
+        found = compare_sides(sides_of([*([run] for run in runs), of], ()), vary)
+        (group,) = found.blocks[0].groups
+        assert [side.side.name for side in group.rows] == [*(run.request.run_id for run in runs), "study"]
 
 
 def test_what_was_zero_has_no_ratio() -> None:
