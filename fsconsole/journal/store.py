@@ -123,6 +123,21 @@ def rename_run(folder: RunFolder, title: str) -> None:
 GROUP = "fsconsole"
 """Members of this group, where it exists, may read all runs."""
 
+_NO_PLACES = {
+    "/dev": "/dev has the machine's devices",
+    "/proc": "/proc has the kernel's own files",
+    "/sys": "/sys has the kernel's own files",
+    "/run/fsconsole": "every engine hides /run/fsconsole behind mounts of its own",
+}
+
+
+def place_objection(path: str) -> str:
+    """Return why no runs can be kept at an absolute path, as a clause; empty where nothing speaks against it."""
+    if f"{path}/".startswith("/dev/shm/"):  # noqa: S108 (memory, and no device)
+        return ""
+    return next((why for place, why in _NO_PLACES.items() if f"{path}/".startswith(f"{place}/")), "")
+
+
 _WALK = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -139,6 +154,8 @@ def open_or_make(path: str) -> int:
 
     No symbolic link on the way is followed. Raises OSError, RunsReadOnly.
     """
+    if why := place_objection(os.path.abspath(path)):
+        raise RunsReadOnly(path=path, why=why)
     with ExitStack() as walked:
         fd = walked.enter_context(opened("/", _WALK))
         for name in [part for part in os.path.abspath(path).split("/") if part]:

@@ -16,6 +16,7 @@ from fsconsole.devices.md import MDSTAT_PATH, held_arrays
 from fsconsole.devices.memory_group import limit_file
 from fsconsole.errors.runs import KernelLacks, ToolFailed, ToolMissing
 from fsconsole.errors.targets import DeviceRefused
+from fsconsole.journal.store import place_objection
 from fsconsole.model.answers import LevelAnswer
 from fsconsole.model.command import Command, CommandResult, Executor
 from fsconsole.model.plan import Plan
@@ -354,8 +355,10 @@ def _runs_disk(path: str) -> RunsDisk:
         if os.path.lexists(there):
             return RunsDisk(path, f"{there} is not a directory", 0, 0)
         there = os.path.dirname(there)
-    usage, trouble = shutil.disk_usage(there), ""
-    if os.path.realpath(there) != there:
+    usage, trouble = shutil.disk_usage(there), place_objection(path)
+    if trouble:
+        trouble = f"{path}: {trouble}"
+    elif os.path.realpath(there) != there:
         trouble = f"{there} leads through a symbolic link, to {os.path.realpath(there)}"
     elif os.statvfs(there).f_flag & os.ST_RDONLY:
         trouble = f"{there} is on a read-only filesystem"

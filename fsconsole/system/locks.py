@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from fsconsole.system.files import Closing, opened, read_text_or
 
-_DEVICES = "/dev/"
+_DEVICES, _MEMORY = "/dev/", "/dev/shm/"  # noqa: S108 (runs may be kept there)
 _PAUSES_S = (0.005, 0.01, 0.02, 0.04)
 """is_locked() holds the lock for some microseconds; who acquires must not take that for a holder."""
 
@@ -24,7 +24,7 @@ class FileLock(Closing):
 
     @classmethod
     def acquire(cls, path: str) -> FileLock:
-        """Lock path; a missing file is created, but not below /dev. Raises BlockingIOError (held), OSError."""
+        """Lock path; a missing file is created, but not among devices. Raises BlockingIOError (held), OSError."""
         for pause_s in _PAUSES_S:
             try:
                 return cls._acquire_once(path)
@@ -36,7 +36,8 @@ class FileLock(Closing):
     def _acquire_once(cls, path: str) -> FileLock:
         while True:
             # Closing a device that was open for writing makes udev probe it anew (man 7 udev, OPTIONS watch).
-            flags = os.O_RDONLY if path.startswith(_DEVICES) else os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+            is_node = path.startswith(_DEVICES) and not path.startswith(_MEMORY)
+            flags = os.O_RDONLY if is_node else os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
             fd = os.open(path, flags | os.O_CLOEXEC, 0o640)
             try:
                 lock_descriptor(fd)

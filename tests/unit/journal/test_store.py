@@ -6,6 +6,7 @@ import sqlite3
 import stat
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -105,6 +106,21 @@ def test_a_link_or_a_file_on_the_way_is_refused(tmp_path, make_request, runs_dir
     with pytest.raises(RunsReadOnly, match=why):
         create_run(str(tmp_path / runs_dir), make_request())
     assert os.listdir(tmp_path / "real") == []
+
+
+@pytest.mark.parametrize("runs_dir", ["/dev/no-such", "/proc/no-such", "/sys/no/such", "/run/fsconsole/no-such"])
+def test_a_place_that_no_run_can_be_kept_in_is_refused_with_the_reason(make_request, runs_dir: str) -> None:
+    with pytest.raises(RunsReadOnly, match=f"can't be kept in {runs_dir}: .*{runs_dir.partition('/no')[0]}"):
+        create_run(runs_dir, make_request())
+    assert not os.path.lexists(runs_dir)
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="no /dev/shm that can be written")
+def test_runs_may_be_kept_in_memory_and_locked_there(make_request) -> None:
+    with TemporaryDirectory(dir="/dev/shm") as place:
+        folder = create_run(os.path.join(place, "deep", "runs"), make_request())
+        with FileLock.acquire(folder.lock):
+            assert is_alive(folder)
 
 
 def test_a_run_that_can_not_be_made_whole_leaves_nothing(tmp_path, make_request, monkeypatch) -> None:

@@ -164,6 +164,7 @@ def test_a_runs_directory_behind_a_link_or_a_file_is_told_of(tmp_path):
     (tmp_path / "file").touch()
     assert "symbolic link" in _runs_disk(str(tmp_path / "link" / "runs")).trouble
     assert "is not a directory" in _runs_disk(str(tmp_path / "file" / "deeper")).trouble
+    assert "/proc has the kernel's own files" in _runs_disk("/proc/runs").trouble
 
 
 def test_json_has_every_check_and_its_verdict_is_the_exit_code(tmp_path):
