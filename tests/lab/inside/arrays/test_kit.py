@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from fsconsole.kit.values import Kit, KitDevice
 from fsconsole.model.plan import ArraySpec
 from fsconsole.model.wire import encode
 from fsconsole.preflight.kit_devices import lasting_name
-from tests.lab.guest import fsconsole, loop_device, run, scsi_disk, settle, stop_arrays, udevd
+from tests.lab.guest import create_array, fsconsole, loop_device, run, scsi_disk, settle, stop_arrays, udevd
 from tests.unit.kit.kits import kit_of
 
 DISKS = ("/dev/loop0", "/dev/loop1", "/dev/loop2")
@@ -41,9 +41,15 @@ class Applied:
     kit: Kit
     folder: Path
 
+    def script(self, *words: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "PATH": f"{self.folder}/bin:{os.environ['PATH']}"}
+        argv = ("sh", f"{self.folder}/apply.sh", *words)
+        return subprocess.run(argv, check=False, capture_output=True, text=True, env=environment)
+
     def apply(self, *words: str) -> str:
-        path = f"{self.folder}/bin:{os.environ['PATH']}"
-        return run("sh", f"{self.folder}/apply.sh", *words, environment={"PATH": path})
+        done = self.script(*words)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
 
     def differences(self, code: int) -> dict[str, str]:
         done = fsconsole("verify-kit", str(self.folder), "--json")
@@ -51,33 +57,55 @@ class Applied:
         return {one["what"]: one["found"] for one in json.loads(done.out)["checks"] if one["verdict"] == "differs"}
 
 
-@pytest.fixture
-def applied(tmp_path: Path) -> Iterator[Applied]:
-    image, stub = tmp_path / "winner", tmp_path / "bin" / "update-initramfs"
+@contextmanager
+def kit_in(folder: Path, devices: tuple[KitDevice, ...], array: ArraySpec | None = None) -> Iterator[Applied]:
+    """Write a kit of an ext4 of the devices' size, and give back what applying it changes outside of its devices."""
+    image, stub = folder / "winner", folder / "bin" / "update-initramfs"
     with image.open("wb") as file:
-        file.truncate(SIZE_MIB * 2**20)
+        file.truncate(devices[0].size_bytes)
     run("mkfs.ext4", "-q", "-F", "-O", "^flex_bg", str(image))
     stub.parent.mkdir()
-    stub.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/initramfs\n')
+    stub.write_text(f'#!/bin/sh\necho "$@" >>{folder}/initramfs\n')
     stub.chmod(0o755)
-    devices = tuple(KitDevice(path, SIZE_MIB * 2**20, path) for path in DISKS)
-    kit = kit_of(devices=devices, at=AT, array=SPEC, seen=features_of(str(image)), mounted={})
-    (tmp_path / "kit.json").write_text(encode(kit))
-    (tmp_path / "apply.sh").write_text(script_text(kit))
+    kit = kit_of(devices=devices, at=AT, array=array, seen=features_of(str(image)), mounted={})
+    (folder / "kit.json").write_text(encode(kit))
+    (folder / "apply.sh").write_text(script_text(kit))
     paths = [Path(path) for path in (FSTAB, *MDADM_CONFIGS, *(file.path for file in managed_files(kit)))]
     before = {path: path.read_bytes() if path.exists() else None for path in paths}
     dirty = _DIRTY.read_text().strip()
+    try:
+        yield Applied(kit, folder)
+    finally:
+        subprocess.run(["umount", AT], check=False)
+        for path, text in before.items():
+            path.unlink(missing_ok=True)
+            if text is not None:
+                path.write_bytes(text)
+        _DIRTY.with_name("dirty_ratio" if dirty == "0" else "dirty_bytes").write_text("20" if dirty == "0" else dirty)
+
+
+@pytest.fixture
+def applied(tmp_path: Path) -> Iterator[Applied]:
+    """A kit of a raid5 of three loop devices."""
+    devices = tuple(KitDevice(path, SIZE_MIB * 2**20, path) for path in DISKS)
     with ExitStack() as stack:
         for disk in DISKS:
             stack.enter_context(loop_device(Path(disk).name, SIZE_MIB))
-        yield Applied(kit, tmp_path)
-        subprocess.run(["umount", AT], check=False)
-        stop_arrays(*DISKS)
-    for path, text in before.items():
-        path.unlink(missing_ok=True)
-        if text is not None:
-            path.write_bytes(text)
-    _DIRTY.with_name("dirty_ratio" if dirty == "0" else "dirty_bytes").write_text("20" if dirty == "0" else dirty)
+        stack.callback(stop_arrays, *DISKS)
+        yield stack.enter_context(kit_in(tmp_path, devices, SPEC))
+
+
+def test_a_member_of_another_array_is_refused_before_any_change_running_or_not(applied: Applied) -> None:
+    create_array("md7", "raid0", *DISKS[1:])
+    held = run("sha256sum", *DISKS)
+    done = applied.script("--overwrite", DISKS[1])
+    assert (done.returncode, "belongs to md7" in done.stderr) == (1, True), done
+    run("mdadm", "--stop", "/dev/md7")
+    # One may be overwritten; the other still has its superblock.
+    done = applied.script("--overwrite", DISKS[1])
+    assert (done.returncode, f"{DISKS[2]} is not blank" in done.stderr) == (1, True), done
+    assert "linux_raid_member" in done.stderr
+    assert run("sha256sum", *DISKS) == held
 
 
 def test_an_array_is_made_once_brought_up_again_and_its_lost_member_is_named(applied: Applied) -> None:
@@ -106,19 +134,19 @@ def test_an_array_is_made_once_brought_up_again_and_its_lost_member_is_named(app
     assert (applied.folder / "initramfs").read_text() == "-u\n"
 
 
-def test_udev_sets_a_disks_settings_again_by_its_lasting_name() -> None:
+def test_on_a_disk_by_its_lasting_name_a_kit_holds_and_udev_sets_its_settings_again(tmp_path: Path) -> None:
     with scsi_disk(16) as name, udevd():
         path = lasting_name(find_device(f"/dev/{name}"))
         assert path.startswith("/dev/disk/by-id/")
-        kit = kit_of(devices=(KitDevice(path, 16 * 2**20, path),), at=AT)
-        rule = next(file for file in managed_files(kit) if file.path.endswith(".rules"))
-        Path(rule.path).parent.mkdir(parents=True, exist_ok=True)
-        Path(rule.path).write_text(rule.content)
-        run("udevadm", "control", "--reload")
-        queue = Path(f"/sys/block/{name}/queue")
-        (queue / "read_ahead_kb").write_text("128")
-        run("udevadm", "trigger", "--action=change", f"--sysname-match={name}")
-        settle()
-        assert (queue / "read_ahead_kb").read_text() == "1024\n"
-        assert "[none]" in (queue / "scheduler").read_text()
-        Path(rule.path).unlink()
+        with kit_in(tmp_path, (KitDevice(path, 16 * 2**20, path),)) as applied:
+            queue = Path(f"/sys/block/{name}/queue")
+            assert f" {path}\n" in applied.apply()
+            assert run("findmnt", "-no", "SOURCE", AT).strip() == f"/dev/{name}"
+            assert applied.differences(0) == {}
+            assert "Nothing was changed" in applied.apply()
+            (queue / "read_ahead_kb").write_text("128")
+            run("udevadm", "trigger", "--action=change", f"--sysname-match={name}")
+            settle()
+            assert (queue / "read_ahead_kb").read_text() == "1024\n"
+            assert "[none]" in (queue / "scheduler").read_text()
+            assert applied.differences(0) == {}
