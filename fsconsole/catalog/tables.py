@@ -10,7 +10,14 @@ from typing import TypeVar, cast
 
 from fsconsole import units
 from fsconsole.errors import FsconsoleError
-from fsconsole.errors.targets import BadQuantity, PlanBadValue, PlanErrors, PlanKeyMissing, PlanUnknownKey
+from fsconsole.errors.targets import (
+    BadQuantity,
+    PlanBadValue,
+    PlanErrors,
+    PlanKeyLacking,
+    PlanKeyMissing,
+    PlanUnknownKey,
+)
 
 _MOST_NEAREST = 12
 LONGEST_TEXT = 2000
@@ -95,8 +102,9 @@ class Table:
 
     def bad(self, name: str, why: str, wanted: str) -> PlanBadValue:
         """Return the error for this key's value, or for its absence."""
-        value = shown(self._values[name]) if name in self._values else "(missing)"
-        return PlanBadValue(self.path, self.key(name), value, why, wanted)
+        if name not in self._values:
+            return PlanKeyLacking(self.path, self.key(name), why=why, wanted=wanted)
+        return PlanBadValue(self.path, self.key(name), shown(self._values[name]), why, wanted)
 
     def raw(self, name: str) -> object:
         """Return the value as it stands; raises PlanKeyMissing."""

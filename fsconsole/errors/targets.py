@@ -144,6 +144,13 @@ class PlanKeyMissing(PlanBadValue):
     advice = "Add this key."
 
 
+class PlanKeyLacking(PlanKeyMissing):
+    """A key that is missing for a reason."""
+
+    sentence = "{path}: {key} is missing: {why}."
+    advice = "Wanted: {wanted}."
+
+
 class WorkloadMissing(PlanKeyMissing):
     key: str = "workload"
     sentence = "{path}: there is no workload."
