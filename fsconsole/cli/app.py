@@ -279,9 +279,11 @@ def show_help_for_nothing(ctx: typer.Context) -> None:
 def _print_version(*, verbose: bool) -> None:
     typer.echo(f"fsconsole {__version__}")
     if verbose:
-        from fsconsole.cli.doctor import versions
+        from fsconsole.catalog.loader import load_catalog
+        from fsconsole.preflight.doctor import versions
+        from fsconsole.system.run import RealExecutor
 
-        typer.echo("\n".join(versions()))
+        typer.echo("\n".join(versions(RealExecutor(), load_catalog())))
 
 
 def _options(

@@ -46,22 +46,6 @@ def doctor(
     raise typer.Exit(ExitCode.OK if possible else ExitCode.FAILURE)
 
 
-def versions() -> list[str]:
-    """Return versions of kernel, Python and tools, a line each."""
-    import platform
-
-    from fsconsole.catalog.loader import load_catalog
-    from fsconsole.preflight.machine import installed_tools
-    from fsconsole.system.run import RealExecutor
-
-    tools = installed_tools(RealExecutor(), load_catalog())
-    return [
-        f"kernel {printable(platform.release())}",
-        f"Python {platform.python_version()}",
-        *(f"{tool.name} {printable(tool.version) or 'of unknown version'}" for tool in tools),
-    ]
-
-
 def _lines(finding: Finding) -> list[str]:
     status = finding.status.value.upper() if finding.prevents_runs else finding.status.value
     room = terminal_width() - _STATUS_WIDTH - _CHECK_WIDTH

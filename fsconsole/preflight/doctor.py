@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
+from fsconsole.catalog.filesystem import Catalog
+from fsconsole.model.command import Executor
 from fsconsole.preflight.machine import (
     Driver,
     FilesystemSupport,
@@ -14,8 +17,9 @@ from fsconsole.preflight.machine import (
     SelfTest,
     TerminalFacts,
     Tool,
+    installed_tools,
 )
-from fsconsole.text import MIB
+from fsconsole.text import MIB, printable
 from fsconsole.units import format_bytes
 
 LEAST_ROOM_BYTES = 64 * MIB
@@ -98,6 +102,18 @@ def diagnose(machine: MachineFacts) -> tuple[Finding, ...]:
 def run_is_possible(findings: tuple[Finding, ...]) -> bool:
     """Tell whether nothing that every run needs is missing."""
     return not any(finding.prevents_runs for finding in findings)
+
+
+def versions(executor: Executor, catalog: Catalog) -> list[str]:
+    """Return versions of kernel, Python and tools, a line each."""
+    return [
+        f"kernel {printable(platform.release())}",
+        f"Python {platform.python_version()}",
+        *(
+            f"{tool.name} {printable(tool.version) or 'of unknown version'}"
+            for tool in installed_tools(executor, catalog)
+        ),
+    ]
 
 
 def _tried(

@@ -29,8 +29,9 @@ from fsconsole.show.run import going, head_words, line_of, still_running
 from fsconsole.show.terminal import Colours, is_screen, terminal_of
 from fsconsole.text import printable
 from fsconsole.tui import keys
-from fsconsole.tui.screens.base import SCREENS, ConsoleScreen, Session, offered
+from fsconsole.tui.screens.base import SCREENS, ConsoleScreen, offered
 from fsconsole.tui.screens.dialogs import AskScreen, AttachScreen, HelpScreen
+from fsconsole.tui.session import Session
 from fsconsole.tui.terminal import BriefFilter, ColourFilter, GlyphFilter, theme_of
 from fsconsole.tui.watch import in_background
 from fsconsole.tui.widgets.chrome import BlockScrollBar, Head

@@ -24,7 +24,7 @@ from textual.pilot import Pilot
 from fsconsole.client.children import Children
 from fsconsole.show.terminal import SAFE, Colours, Terminal
 from fsconsole.tui.app import ConsoleApp
-from fsconsole.tui.screens.base import Session
+from fsconsole.tui.session import Session
 from fsconsole.tui.watch import UdevWatch
 from tests.bench.console_pty import compiled
 from tests.tui.harness import picture

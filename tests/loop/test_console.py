@@ -29,8 +29,8 @@ from fsconsole.show.terminal import SAFE, Colours, Terminal
 from fsconsole.text import MIB
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.planfiles import digest_of
-from fsconsole.tui.screens.base import Session
 from fsconsole.tui.screens.confirm import ConfirmScreen
+from fsconsole.tui.session import Session
 from fsconsole.tui.widgets.lists import List
 from tests.conftest import run
 from tests.loop.commands import OwnLoop

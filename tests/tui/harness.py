@@ -19,7 +19,7 @@ from fsconsole.client.children import Done
 from fsconsole.journal.folder import RunFolder
 from fsconsole.show.terminal import SAFE, Colours, Glyphs, Terminal
 from fsconsole.tui.app import ConsoleApp
-from fsconsole.tui.screens.base import Session
+from fsconsole.tui.session import Session
 
 SIZES = ((80, 24), (120, 40))
 

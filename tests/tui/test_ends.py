@@ -13,7 +13,7 @@ from fsconsole.errors.runs import EngineNotListening
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.wire import encode
 from fsconsole.show.lines import Line
-from fsconsole.tui.screens import base
+from fsconsole.tui import session
 from fsconsole.tui.screens import runs as runs_module
 from fsconsole.tui.screens.dialogs import AskScreen, PickScreen
 from fsconsole.tui.screens.scratch_form import ScratchForm
@@ -74,7 +74,7 @@ async def test_a_demo_that_has_begun_takes_nobody_away_from_a_form_and_one_that_
     def unheard(folder: RunFolder) -> str:
         return f"Run {folder.name} GOES ON, {EngineNotListening(folder.name)}"
 
-    monkeypatch.setattr(base, "not_stopped", unheard)
+    monkeypatch.setattr(session, "not_stopped", unheard)
     for is_ended in (False, True):
         children = demo_waits()
         async with drive(console(children, runs_dir=tmp_path / "runs"), size=(120, 40)) as pilot:

@@ -31,10 +31,9 @@ from fsconsole.tui import screens
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.screens.base import offered
 from fsconsole.tui.screens.confirm import ConfirmScreen, ResumeScreen
-from fsconsole.tui.screens.dialogs import AskScreen, AttachScreen, PickScreen
+from fsconsole.tui.screens.dialogs import AskScreen, AttachScreen, OutputScreen, PickScreen
 from fsconsole.tui.screens.plan_dialogs import OpenScreen, ValuesScreen
 from fsconsole.tui.screens.plan_sections import Desk, section_of
-from fsconsole.tui.screens.run import OutputScreen
 from fsconsole.tui.screens.scratch_form import ScratchForm
 from fsconsole.tui.terminal import GlyphFilter, allowed, shown
 from tests.tui.device_lists import HOSTILE_LABEL, LABELLED, STORAGE_BOX, listed

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, TypeVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -19,26 +17,17 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from fsconsole.client.children import (
-    Children,
-    Done,
     carried_out,
     failure,
-    not_stopped,
-    started_run,
-    was_undone,
 )
 from fsconsole.errors import ExitCode, FsconsoleError
 from fsconsole.errors.runs import NotRoot
 from fsconsole.journal.folder import RunFolder
-from fsconsole.model.device import Identity
-from fsconsole.show.terminal import Terminal
 from fsconsole.tui import keys
 from fsconsole.tui.screens.dialogs import AskScreen, Dialog
+from fsconsole.tui.session import Session, session_of
 from fsconsole.tui.terminal import plain
 from fsconsole.tui.widgets.chrome import Head, Keys, Sentence
-
-if TYPE_CHECKING:
-    from fsconsole.tui.app import ConsoleApp
 
 SCREENS = (
     ("devices", "1 Devices"),
@@ -73,74 +62,6 @@ def offered(screen: Screen[Any]) -> list[tuple[DOMNode, Binding]]:
     return list(found.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
-    """The result of starting a run."""
-
-    done: Done
-    folder: RunFolder | None
-    """The started run; None where the command named none."""
-    going_on: str
-    """A sentence on why the run goes on though its start was cancelled; empty where it doesn't."""
-    was_undone: bool
-    """True if it was cancelled before it had a run, and has undone what it had made."""
-
-
-@dataclass(slots=True)
-class Session:
-    """The console's own state; a run needs none of it."""
-
-    terminal: Terminal
-    children: Children
-    """Through which everything is done: the console opens no device."""
-    runs_dir: str
-    is_root: bool
-    ticks: dict[str, Identity] = field(default_factory=dict)
-    """Device nodes that are ticked, in the order of ticking, and who each of them was then."""
-    makes_arrays: bool = False
-    """True if the plan makes arrays of all ticked devices together, rather than run on each in turn."""
-    folder: RunFolder | None = None
-    """The run that Run and Results show."""
-    plan_of: RunFolder | None = None
-    """A run whose plan the Plan screen is to show next."""
-
-    run_words: str = ""
-    """Of the run that is followed: that it goes on, or how it ended; empty where none was."""
-    is_tour: bool = False
-    """True if the run is a recorded one, which is explained."""
-    starts: list[Callable[[], object]] = field(default_factory=list)
-    """Cancel each start of a run that is under way: only this console reads which run it started."""
-    unstopped: list[str] = field(default_factory=list)
-    """Sentences about runs that go on though their start was cancelled."""
-    unsaved: str = ""
-    """A sentence on what the console alone has: it is lost with it. Empty where nothing is."""
-
-    async def start(self, children: Children, cancel: Callable[[], object], end: asyncio.Event, *words: str) -> Started:
-        """Start a run; leaving the console cancels that first, which sets end. Raises ChildFailed."""
-        self.starts.append(cancel)
-        try:
-            where = ("--detach", "--json", "--runs", self.runs_dir)
-            done = await children.run_or_end(end, *words, *where)
-            folder, going_on = started_run(done, self.runs_dir), ""
-            if folder is not None and end.is_set():
-                # Whatever the exit code: once the command has named its run, only this console can stop it.
-                going_on = await asyncio.to_thread(not_stopped, folder)
-                self.unstopped += [going_on] if going_on else []
-            return Started(done, folder, going_on, was_undone=end.is_set() and was_undone(done))
-        finally:
-            self.starts.remove(cancel)
-
-    @property
-    def would_be_lost(self) -> tuple[str, ...]:
-        """Sentences on what is lost where the console ends now."""
-        starting = "A run is being started: that is cancelled, and what was made for it removed." if self.starts else ""
-        return tuple(filter(None, (starting, self.unsaved)))
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        return tuple(self.ticks)
-
-
 class ConsoleScreen(Screen[None]):
     """A screen with its place among the others; subclasses give its body by content()."""
 
@@ -152,7 +73,7 @@ class ConsoleScreen(Screen[None]):
 
     @property
     def session(self) -> Session:
-        return cast("ConsoleApp", self.app).session
+        return session_of(self)
 
     def compose(self) -> ComposeResult:
         yield Head(SCREENS, self.tab)

@@ -31,8 +31,7 @@ from fsconsole.show.progress import begun_ns
 from fsconsole.text import shorten_middle
 from fsconsole.tui import keys
 from fsconsole.tui.screens.base import ConsoleScreen
-from fsconsole.tui.screens.dialogs import PickScreen
-from fsconsole.tui.screens.run import OutputScreen
+from fsconsole.tui.screens.dialogs import OutputScreen, PickScreen
 from fsconsole.tui.terminal import lines, plain
 from fsconsole.tui.widgets.charts import Chart
 from fsconsole.tui.widgets.drawing import histogram_lines, runs

@@ -14,7 +14,7 @@ from fsconsole.results.environment import Varied
 from fsconsole.results.sides import SideComparison, compare_sides, sides_of
 from fsconsole.show.runs import comparison_lines
 from fsconsole.tui.screens.base import ConsoleScreen
-from fsconsole.tui.screens.run import OutputScreen
+from fsconsole.tui.screens.dialogs import OutputScreen
 
 
 async def show_comparison(screen: ConsoleScreen, folders: Sequence[RunFolder], *published: Publication) -> None:

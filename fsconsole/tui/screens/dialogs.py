@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
+from typing import ClassVar, TypeVar
 
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
@@ -20,14 +20,11 @@ from fsconsole.show.lines import Line, TextLine, text_lines
 from fsconsole.show.plan_forms import FormField
 from fsconsole.show.run import Going, question
 from fsconsole.tui import keys
+from fsconsole.tui.session import Session, session_of
 from fsconsole.tui.terminal import lines, plain
 from fsconsole.tui.widgets.chrome import Keys
 from fsconsole.tui.widgets.lists import Choices, List
-from fsconsole.tui.widgets.rows import Texts
-
-if TYPE_CHECKING:
-    from fsconsole.tui.app import ConsoleApp
-    from fsconsole.tui.screens.base import Session
+from fsconsole.tui.widgets.rows import Spans, Texts
 
 T = TypeVar("T")
 _KEY = 10
@@ -49,7 +46,7 @@ class Dialog(ModalScreen[T | None]):
 
     @property
     def session(self) -> Session:
-        return cast("ConsoleApp", self.app).session
+        return session_of(self)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog"):
@@ -278,3 +275,20 @@ class HelpScreen(Dialog[None]):
                 )
             ),
         ]
+
+
+class OutputScreen(Dialog[None]):
+    """Shows lines that are too long for a pane, made for the width: what a command printed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("output")
+
+    def __init__(self, lines_for: Callable[[int], Sequence[TextLine | Spans]]) -> None:
+        super().__init__()
+        self._lines_for = lines_for
+
+    def body(self) -> Iterable[Widget]:
+        yield List()
+
+    def on_mount(self) -> None:
+        self.query_one(List).show(lambda width: Texts(self._lines_for(width - 1)))
+        self.query_one(List).focus()

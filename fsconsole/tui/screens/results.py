@@ -41,9 +41,8 @@ from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.cell import CellScreen
 from fsconsole.tui.screens.comparison import show_comparison
 from fsconsole.tui.screens.confirm import ConfirmScreen
-from fsconsole.tui.screens.dialogs import Dialog, PickScreen, PromptScreen
+from fsconsole.tui.screens.dialogs import Dialog, OutputScreen, PickScreen, PromptScreen
 from fsconsole.tui.screens.replay import ReplayScreen, read_race
-from fsconsole.tui.screens.run import OutputScreen
 from fsconsole.tui.terminal import lines, plain
 from fsconsole.tui.widgets.charts import Chart
 from fsconsole.tui.widgets.lists import List, Table

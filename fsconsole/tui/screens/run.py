@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from typing import ClassVar
@@ -26,7 +26,6 @@ from fsconsole.show import run as view
 from fsconsole.show.charts import GaugeValue
 from fsconsole.show.gauges import age_words, gauges
 from fsconsole.show.history import RunSnapshot, Trace
-from fsconsole.show.lines import TextLine
 from fsconsole.show.race import RankingTable, ranking_table
 from fsconsole.text import cells_of
 from fsconsole.tui import keys
@@ -92,23 +91,6 @@ class LogScreen(Dialog[None]):
 
 def _no_output(_output: str) -> tuple[bytes, int]:
     return b"", 0
-
-
-class OutputScreen(Dialog[None]):
-    """Shows lines that are too long for a pane, made for the width: what a command printed."""
-
-    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("output")
-
-    def __init__(self, lines_for: Callable[[int], Sequence[TextLine | Spans]]) -> None:
-        super().__init__()
-        self._lines_for = lines_for
-
-    def body(self) -> Iterable[Widget]:
-        yield List()
-
-    def on_mount(self) -> None:
-        self.query_one(List).show(lambda width: Texts(self._lines_for(width - 1)))
-        self.query_one(List).focus()
 
 
 class RaceRows(Keyed):

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar
 
 from rich.segment import Segment
 from textual.geometry import Region
 from textual.strip import Strip
 
+from fsconsole.tui.session import session_of
 from fsconsole.tui.widgets.drawing import KINDS, ChartValue, Line, chart_lines, difference, runs
 from fsconsole.tui.widgets.lists import Toned
-
-if TYPE_CHECKING:
-    from fsconsole.tui.app import ConsoleApp
 
 
 class Chart(Toned):
@@ -71,5 +69,5 @@ class Chart(Toned):
         return Strip(segments, width)
 
     def _drawn(self) -> tuple[Line, ...]:
-        glyphs = cast("ConsoleApp", self.app).session.terminal.glyphs
+        glyphs = session_of(self).terminal.glyphs
         return chart_lines(self._value, self.size.width, self.size.height, glyphs)

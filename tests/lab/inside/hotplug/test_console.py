@@ -11,7 +11,7 @@ import pytest
 from fsconsole.client.children import Children
 from fsconsole.show.terminal import SAFE, Colours, Terminal
 from fsconsole.tui.app import ConsoleApp
-from fsconsole.tui.screens.base import Session
+from fsconsole.tui.session import Session
 from tests.lab.guest import wait_until
 from tests.lab.qmp import DRIVERS, Qmp
 from tests.tui import waiting
