@@ -20,21 +20,24 @@ from fsconsole.results.sides_text import sides_text
 from fsconsole.results.table import Column, TableRow, TableValue
 from fsconsole.show.apply import safety_of
 from fsconsole.show.lines import Line, TextLine, text_lines
-from fsconsole.text import cells_of, counted, printable
+from fsconsole.text import cells_of, counted, printable, shorten_middle
 from fsconsole.units import format_bytes
 
 _COLUMNS = (
     Column("started", "UTC", is_right=False),
-    Column("cells", "ended"),
     Column("status", is_right=False),
     Column("MB/s", "by cell", is_right=False),
     Column("best", "if decided", is_right=False),
+    Column("cells", "ended"),
     Column("size"),
 )
+"""Those that 80 columns have no room for are last, beside a short status."""
 _RAMP, _CURVE = " .:-=+*#", 8
 """Heights that every console's font has, and the places of a curve."""
 _MOST_STANDING = 33
 """Columns: "engine died in workload of cell 6"."""
+_MOST_BEST = 29
+"""Columns: what 80 leave beside a title of 20 and "finished"; the pane has the whole name."""
 _LIVING = frozenset({"running", "paused"})
 _UNREADABLE = frozenset({"damaged", "newer", "unreadable"})
 
@@ -140,6 +143,8 @@ def run_lines(run: RunEntry, directory: str, width: int) -> tuple[TextLine, ...]
     facts.append(f"{format_bytes(run.size_bytes)} in {directory}")
     # Where a directory's name is long, the last lines take a key to be seen.
     lines += text_lines(_standing(run, run.listed), width, lead="-> ")
+    if run.digest is not None and run.digest.best:
+        lines += text_lines(f"best: {run.digest.best}; all other rows are excluded", width)
     return (*lines, *text_lines("; ".join(facts), width))
 
 
@@ -158,7 +163,7 @@ def list_words(runs: Sequence[RunEntry], sought: str, directory: str, *, is_list
 
 def _row(run: RunEntry, mark: str) -> TableRow:
     if run.listed is None:
-        return TableRow(run.name, mark + run.title, ("", "", "...", "", "", ""))
+        return TableRow(run.name, mark + run.title, ("", "...", "", "", "", ""))
     begun, cells = "-", "-"
     if run.listed.created_wall_ns is not None:
         # The year stands in the pane: what is looked for is seldom a year old.
@@ -169,7 +174,8 @@ def _row(run: RunEntry, mark: str) -> TableRow:
     said = printable(run.listed.standing).partition(RESUME)[0].partition(", and could not say why")[0]
     said = (said if cells_of(said) <= _MOST_STANDING else said.partition(": ")[0].partition(", ")[0]) or "-"
     digest = run.digest or Digest()
-    figures = (begun, cells, said, digest.curve, digest.best, format_bytes(run.size_bytes))
+    best = shorten_middle(digest.best, _MOST_BEST)
+    figures = (begun, said, digest.curve, best, cells, format_bytes(run.size_bytes))
     return TableRow(run.name, mark + run.title, figures, tone=tone)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Sequence
@@ -13,15 +14,17 @@ import pytest
 from textual.pilot import Pilot
 
 from fsconsole.client.children import Done
-from fsconsole.client.runs import state_of
+from fsconsole.client.runs import ListedRun, state_of
 from fsconsole.errors import ExitCode
 from fsconsole.errors.runs import NotRoot
 from fsconsole.journal.folder import RunFolder
 from fsconsole.results.advice import Advice
+from fsconsole.results.table import lay_out
 from fsconsole.show import run
 from fsconsole.show import runs as shown_runs
-from fsconsole.show.runs import digest_of, lost_words
+from fsconsole.show.runs import Digest, RunEntry, digest_of, lost_words, run_lines, runs_table
 from fsconsole.system.locks import FileLock
+from fsconsole.text import cells_of
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.screens import runs
 from fsconsole.tui.screens.confirm import ResumeScreen
@@ -43,7 +46,7 @@ async def in_the_list(app: ConsoleApp, size: tuple[int, int] = (80, 24)) -> Asyn
 
 def standings(pilot: Pilot[None]) -> list[str]:
     tables = pilot.app.screen.query("#list")
-    return [row.cells[2] for row in tables.first(Table).value.rows] if tables else ["..."]
+    return [row.cells[1] for row in tables.first(Table).value.rows] if tables else ["..."]
 
 
 async def point_at(pilot: Pilot[None], run: str) -> None:
@@ -339,8 +342,24 @@ async def test_a_row_has_the_curve_of_its_cells_and_the_best_variant_only_where_
     monkeypatch.setattr(shown_runs, "advise", one_is_left)
     best = digest_of(undecided).best
     assert best
-    async with in_the_list(console(runs_dir=tmp_path), size=(160, 30)) as pilot:
-        await shows(pilot, "best", best, digest_of(undecided).curve, digest_of(open_one).curve)
+    for size in ((160, 30), (80, 24)):
+        async with in_the_list(console(runs_dir=tmp_path), size=size) as pilot:
+            await point_at(pilot, undecided.name)
+            shown = await shows(pilot, f"best: {best}; all other rows are excluded")
+            curve = digest_of(undecided).curve
+            row = next(line for line in shown.splitlines() if curve in line)
+            assert re.search(rf" imported, finished +{re.escape(curve)} +{best} ", row), row
+            assert digest_of(open_one).curve in shown
+
+
+def test_of_a_long_best_variant_the_row_has_the_ends_in_80_columns_and_the_pane_the_whole() -> None:
+    best = "ext4 data=writeback,nodelalloc flex_bg=off"
+    listed = ListedRun("r1", "a title of two lines at least", 1_795_248_600 * 10**9, 4, 4, "finished", "finished")
+    run = RunEntry("r1", listed, 3 << 20, Digest("+*#=+*#=", best))
+    first = lay_out(runs_table([run]), 80).row_line(0, 0)
+    assert cells_of(first) <= 80
+    assert re.search(r"^a title of.* finished \+\*#=\+\*#= ext4 data=\S*\.\.\..*flex_bg=off$", first)
+    assert any(best in line.text for line in run_lines(run, "/runs", 80))
 
 
 def test_a_resume_says_what_is_lost_and_what_is_kept(tmp_path: Path) -> None:

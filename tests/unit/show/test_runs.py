@@ -29,8 +29,8 @@ RUNS = (RunEntry("r1", DONE, 2048), RunEntry("bad", DAMAGED), RunEntry("later", 
 
 def test_each_run_says_where_it_stands_and_the_pane_what_to_do() -> None:
     rows = runs_table(RUNS).rows
-    assert [row.cells[2] for row in rows] == ["stopped after 3 of 4 cells", "damaged", "..."]
-    assert [row.cells[1] for row in rows] == ["3/4", "-", ""]
+    assert [row.cells[1] for row in rows] == ["stopped after 3 of 4 cells", "damaged", "..."]
+    assert [row.cells[4] for row in rows] == ["3/4", "-", ""]
     assert rows[0].name == "ext4 [/x]"
     assert rows[1].name == "bad"
     text = "\n".join(line.text for line in run_lines(RUNS[0], "/runs", 80))
@@ -57,7 +57,7 @@ def test_the_pane_names_the_keys_that_help_and_the_list_leaves_long_reasons_to_i
         run = RunEntry("r1", replace(DONE, status=status, standing=standing))
         said = standing.removesuffix(RESUME) + keys
         assert run_lines(run, "/runs", 100)[1].text == f"-> {said}", (status, standing)
-        assert runs_table([run]).rows[0].cells[2] == listed, (status, standing)
+        assert runs_table([run]).rows[0].cells[1] == listed, (status, standing)
 
 
 def test_a_filter_finds_titles_names_and_standings() -> None:
