@@ -22,6 +22,7 @@ from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.session import Session
 
 SIZES = ((80, 24), (120, 40))
+WIDE = (200, 60)
 
 
 @dataclass

@@ -55,11 +55,11 @@ class Living:
         for observation in observations:
             self.journal.record(observation)
 
-    def sample(self, step: str = "workload", *, age_s: float = 0.0) -> None:
+    def sample(self, step: str = "workload", *, age_s: float = 0.0, cell: int = 0) -> None:
         """Have the gauges read, some seconds ago."""
         made = build.sample(time.monotonic_ns() - int(age_s * 1e9))
         writeback = Writeback(3 * GIB, 100 * MIB, 4 * GIB, 2 * GIB)
-        self.journal.sample(replace(made, step=step, cell=0, writeback=writeback))
+        self.journal.sample(replace(made, step=step, cell=cell, writeback=writeback))
 
     def die(self) -> None:
         """End without a word."""
@@ -70,10 +70,20 @@ class Living:
         self.journal.record(RunInterrupted("its engine died"))
 
 
+AGAIN: tuple[Observation, ...] = (
+    CellFinished(1, 1, Outcome.DONE),
+    CellStarted(2, 1),
+    StepStarted(2, 1, 2, StepKind.WORKLOAD, "large files"),
+)
+
+
 @contextmanager
-def living_run(runs_dir: Path, name: str = "20261121-081000-k7qf", *, owned_scratch: str = "") -> Iterator[Living]:
-    """Give a run in the middle of its first load."""
-    request = build.request([build.cell(0), build.cell(1, build.XFS)], title="two filesystems")
+def living_run(
+    runs_dir: Path, name: str = "20261121-081000-k7qf", *, owned_scratch: str = "", again: bool = False
+) -> Iterator[Living]:
+    """Give a run in the middle of its first load; again: its first variant has a second round."""
+    cells = [build.cell(0), build.cell(1, build.XFS), *([build.cell(2, repeat=2)] if again else [])]
+    request = build.request(cells, title="two filesystems")
     folder = create_run(str(runs_dir), replace(request, run_id=name, owned_scratch=owned_scratch))
     journal = JournalWriter(folder)
     lock = FileLock.acquire(folder.lock)

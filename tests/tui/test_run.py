@@ -22,8 +22,8 @@ from fsconsole.tui import bridge
 from fsconsole.tui.bridge import Bridge, Watch
 from fsconsole.tui.widgets.lists import List
 from tests.conftest import wait_until
-from tests.tui.harness import SIZES, Scripted, console, drive, picture
-from tests.tui.living import DRAINING, NEXT, living_run
+from tests.tui.harness import SIZES, WIDE, Scripted, console, drive, picture
+from tests.tui.living import AGAIN, DRAINING, NEXT, living_run
 from tests.tui.recorded import all_recorded, imported, recorded
 from tests.tui.snapshots import assert_looks_as_kept
 from tests.tui.waiting import shows, until
@@ -257,18 +257,30 @@ async def test_a_dead_run_is_resumed_by_a_child_whose_failure_is_told_with_its_h
             assert children.acted == [("resume", "killed", "--exact", "--detach", "--runs", str(tmp_path))]
 
 
-async def test_a_living_run_is_watched_to_its_end(tmp_path: Path) -> None:
-    with living_run(tmp_path) as run:
-        async with drive(console(folder=run.folder, runs_dir=tmp_path), "3") as pilot:
-            await shows(pilot, "[....", "0/2 cells", "left")
-            await shows(pilot, "3 of 7  WORKLOAD", "1.0 GiB of 1.0 GiB", "> drain")
+@pytest.mark.parametrize("size", [*SIZES, WIDE])
+async def test_a_living_run_is_watched_to_its_end(tmp_path: Path, size: tuple[int, int]) -> None:
+    is_wide = size[0] >= 120
+    with living_run(tmp_path, again=True) as run:
+        async with drive(console(folder=run.folder, runs_dir=tmp_path), "3", size=size) as pilot:
+            await shows(pilot, "[....", "0/3 cells", "left")
+            await shows(pilot, "3 of 7", "WORKLOAD", "1.0 GiB of 1.0 GiB", "> drain")
             await shows(pilot, "durable, MB/s so far", "> ext4 data=ordered", "0  base    running #1")
             run.record(DRAINING)
             run.sample("drain")
             await shows(pilot, "DRAIN", "3.1 GiB", "> extents")
             run.record(NEXT)
-            await shows(pilot, "1/2 cells", "2 of 7  MKFS", "> workload", "> xfs", "running #1")
+            await shows(pilot, "1/3 cells", "2 of 7", "MKFS", "> workload", "> xfs", "running #1")
             await shows(pilot, "cell 1 ext4 data=ordered done:")
+            run.record(AGAIN)
+            run.sample(cell=2)
+            await shows(pilot, "2/3 cells", "running #2")
+            # From 120 columns on the application has a curve of its own, and the cell before is the ghost.
+            curves = ("█ disk 410 MB/s   ■ app 812 MB/s   ░ disk, cell 1", "█ disk 410 MB/s (app 812 MB/s)")
+            shown = await shows(pilot, curves[0] if is_wide else curves[1], "█ dirty 3.10 GiB")
+            assert ("░ disk" in shown, "■" in shown) == (is_wide, is_wide)
+            rows = shown.splitlines()
+            assert max(map(len, rows)) <= size[0]
+            assert all(rows[:-2]), shown
             run.record((RunFinished(Outcome.DONE),))
             run.lock.release()
             await shows(pilot, "two filesystems: finished", "enter shows its results")

@@ -141,17 +141,19 @@ def gauge_line(value: GaugeValue, width: int, glyphs: Glyphs, *, label_width: in
     if bar_room < _LEAST_BAR:
         free = width - len(label) - len(history)
         shown = shorten_middle(text, free).ljust(min(text_room, free))
-        end = _ring_end(value, len(shown) - len(text) - 1, glyphs) if history else ""
+        end = _end_words(value, len(shown) - len(text) - 1, glyphs) if history else ""
         shown = shown[: len(shown) - len(end)]
         return fitted((*label, *cells(shown, "text"), *cells(end, "axis"), *history), width)
     bar = bar_cells(value, bar_room, glyphs)
-    return fitted(
-        (*label, ("[", "axis"), *bar, ("]", "axis"), *cells(" " + text.rjust(text_room), "text"), *history), width
-    )
+    # Where the bar has covered the end of its scale, it stands behind it.
+    is_stated = not value.end or bar[-1][1] == "axis"
+    end = "" if is_stated else _end_words(value, text_room - len(text) - 1, glyphs)
+    words = (*cells(f" {end}", "axis"), *cells(text.rjust(text_room - len(end)), "text"))
+    return fitted((*label, ("[", "axis"), *bar, ("]", "axis"), *words, *history), width)
 
 
-def _ring_end(value: GaugeValue, room: int, glyphs: Glyphs) -> str:
-    """Return the end of a ring's scale in words as long as there is room for."""
+def _end_words(value: GaugeValue, room: int, glyphs: Glyphs) -> str:
+    """Return the end of a gauge's scale in words as long as there is room for."""
     end = flat(value.end, glyphs)
     return next((words for words in (f"to {end}", end) if end and len(words) <= room), "")
 

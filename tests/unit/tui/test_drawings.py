@@ -286,6 +286,17 @@ def test_a_ring_takes_the_place_of_the_bar_in_80_columns_and_stands_beside_it_in
     assert " 60 s " in wide
 
 
+def test_the_end_of_a_scale_stands_behind_a_bar_that_covers_it() -> None:
+    for value, ending in (
+        (100, "500 MB/s]                       100 MB/s"),
+        (480, " ] to 500 MB/s           480 MB/s"),
+    ):
+        gauge = GaugeValue("write", value, 500, f"{value} MB/s", end="500 MB/s")
+        shown = words_of(gauge_line(gauge, 102, ASCII, label_width=9, text_width=30))
+        assert shown.endswith(ending)
+        assert (len(shown), shown.count("500 MB/s")) == (102, 1)
+
+
 def test_a_scale_ends_at_a_round_number_that_no_value_reaches() -> None:
     for value in (0.3, 1.0, 9.9, 365, 1000, 1409, 9_999_999):
         assert value < round_above(value) <= 1.6 * value
