@@ -7,6 +7,7 @@ import os
 import pathlib
 import shlex
 import shutil
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -19,17 +20,19 @@ from fsconsole.journal.past import read_state
 from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellStatus
 from fsconsole.text import MIB
-from tests.conftest import wait_until
+from tests.conftest import MakeLoopDevice, Mount, run, wait_until
 from tests.loop.commands import each
 from tests.loop.runs import (
     assert_nothing_left,
     carry_out,
     fsconsole,
     is_in,
+    kill_engines,
     new_folder,
     processes_with,
     succeed,
     wait_for,
+    wait_for_end,
     written,
 )
 from tests.loop.test_confinement import NEVER, OUTSIDE, OWN_PID, Cage, listening, outside
@@ -76,7 +79,7 @@ def harm(bait: pathlib.Path, tmp_path: pathlib.Path, loop: str) -> dict[str, tup
     """Return attempts, with the errors that each may meet."""
     (tmp_path / "cage").mkdir()
     cage = Cage(tmp_path / "cage")
-    # Of another tree: what lies in that one, and a neighbour in the cage's own /tmp.
+    # Of another tree: what lies in that one, and a neighbour in the cage's own /tmp; those of its own are tried below.
     others = ("a node that lies there", "a file beside the tree", "a file through a link out of the tree")
     found = {name: ([*words], errors) for name, (words, errors) in outside(cage, loop).items() if name not in others}
     moved = {
@@ -144,6 +147,39 @@ def test_a_command_reaches_its_tree_and_sources_alone_leaves_nothing_running_and
     own = f"BLKID_FILE HOME LANG LC_ALL PATH PWD TMPDIR\n{TREE}/daemons\n{TREE}/daemons\n"
     assert any(out.decode(errors="replace").startswith(own) for out in outputs(folder))
     assert 32 * MIB <= max(len(out) for out in outputs(folder)) < 33 * MIB
+
+
+def test_a_command_in_a_directory_opens_no_node_that_lies_in_its_tree_and_makes_nothing_beside_it(
+    victim: str, loop_device: MakeLoopDevice, mounted: Mount, bait: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    """Of a directory the mount is the operator's, and may have devices; the nodes are put there from outside."""
+    disk = loop_device(64 * MIB)
+    run("mkfs.ext4", "-q", disk)
+    place, runs = mounted(disk, options="nosuid"), str(tmp_path / "runs")
+    attempts = [["open_for_writing", "../node"], ["open_for_reading", "../node"], ["make_node", "own", os.stat(victim).st_rdev],
+                ["create", "../../beside"], ["create", "../out"], ["create", "../../../beside"]]  # fmt: skip
+    wait = 'touch there; until test -e go; do sleep 0.02; done; exec "$@"'
+    argv = ("sh", "-c", wait, "sh", sys.executable, "-I", str(bait / CAGED.name), json.dumps(attempts))
+    plan = "schema = 1\nrepeats = 1\n" + a_command(*argv, sources=(str(bait),))
+    succeed("run", written(tmp_path, plan), "-D", str(place), "--runs", runs, "--detach")
+    try:
+        folder = new_folder(runs)
+        wait_until(lambda: bool([*place.glob("fsconsole-*/tree/*/there")]), "the command runs")
+        (there,) = place.glob("fsconsole-*/tree/*/there")
+        tree = there.parents[1]
+        os.mknod(tree / "node", stat.S_IFBLK | 0o600, os.stat(victim).st_rdev)
+        os.close(os.open(tree / "node", os.O_RDONLY))
+        (tree / "out").symlink_to(tree.parent / "beside")
+        (there.parent / "go").touch()
+        wait_for_end(folder)
+    finally:
+        kill_engines(runs)
+    (cell,) = read_state(folder).cells
+    assert cell.status is CellStatus.DONE, cell.reason
+    (said,) = [out.split() for out in outputs(folder) if b"EACCES" in out]
+    # All below /tmp, of which the command has its own: what lies beside the run's tree in truth would keep it from being removed.
+    assert said == [b"EACCES", b"EACCES", b"EPERM", *[b"succeeded"] * 3]
+    assert [path.name for path in place.iterdir()] == ["lost+found"]
 
 
 def test_a_command_that_fills_the_filesystem_costs_its_own_cell_alone(target: str, tmp_path: pathlib.Path) -> None:
