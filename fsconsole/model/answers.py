@@ -20,11 +20,22 @@ from fsconsole.model.plan import (
     Order,
     Plan,
     StepKind,
+    Variant,
     Write,
     arrays_in_words,
 )
 from fsconsole.model.wire import Wire
-from fsconsole.model.workload import DataKind, End, Layout, Sizing, SyncAt, SyncCall, Workload, WorkloadKind
+from fsconsole.model.workload import (
+    DataKind,
+    End,
+    Generator,
+    Layout,
+    Sizing,
+    SyncAt,
+    SyncCall,
+    Workload,
+    WorkloadKind,
+)
 
 Value = TypeVar("Value", bound=Wire)
 
@@ -79,6 +90,11 @@ class WorkloadAnswer(Wire, frozen=True):
     total_bytes: int | None
     sizing: Sizing | None
     """Size auto: load_time and limits of the pilot; until it has run, sizes are upper limits. Null: fixed by the plan."""
+    generator: Generator
+    argv: tuple[str, ...]
+    sources: tuple[str, ...]
+    job: str
+    trace: bool
 
 
 class CellAnswer(Wire, frozen=True):
@@ -238,16 +254,14 @@ def _answer(kind: type[Value], source: object, **others: object) -> Value:
 
 def cell_answer(cell: Cell) -> CellAnswer:
     """Return a cell as an answer tells it."""
-    variant = cell.variant
-    words = {"mkfs": variant.mkfs_words, "mount": variant.mount_words, "tune": variant.tune_words}
     return _answer(
         CellAnswer,
         cell,
         number=cell.index + 1,
         setting=dict(cell.setting.values),
-        variant=_answer(VariantAnswer, variant, **words),
-        raw=variant.is_raw,
-        workloads=tuple(map(_workload, cell.workloads)),
+        variant=variant_answer(cell.variant),
+        raw=cell.variant.is_raw,
+        workloads=tuple(map(workload_answer, cell.workloads)),
         steps=tuple(_answer(StepAnswer, step) for step in cell.steps),
     )
 
@@ -257,7 +271,14 @@ def array_answers(plan: Plan) -> tuple[ArrayAnswer, ...]:
     return tuple(ArrayAnswer(words, members) for words, members in arrays_in_words(plan.cells))
 
 
-def _workload(workload: Workload) -> WorkloadAnswer:
+def variant_answer(variant: Variant) -> VariantAnswer:
+    """Return a variant with the words of its tools."""
+    words = {"mkfs": variant.mkfs_words, "mount": variant.mount_words, "tune": variant.tune_words}
+    return _answer(VariantAnswer, variant, **words)
+
+
+def workload_answer(workload: Workload) -> WorkloadAnswer:
+    """Return a workload with all that its plan says of it, and what that leaves to defaults."""
     return _answer(
         WorkloadAnswer,
         workload,

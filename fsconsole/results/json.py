@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from msgspec import field
 
+from fsconsole.model.answers import VariantAnswer, WorkloadAnswer, variant_answer, workload_answer
 from fsconsole.model.contract import Document, document_text
 from fsconsole.model.events import CommandFinished, Outcome, RunStarted, WarningKind
 from fsconsole.model.figures import Publication
 from fsconsole.model.metrics import Metric, Unit
-from fsconsole.model.plan import ArraySpec, Equalise, Order, StepKind, Variant
+from fsconsole.model.plan import ArraySpec, Equalise, Order, StepKind
 from fsconsole.model.rounds import replaced_cells
 from fsconsole.model.run import Target
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus
 from fsconsole.model.verdicts import Compared, Scale, Verdict
 from fsconsole.model.wire import Wire
-from fsconsole.model.workload import Workload
 from fsconsole.results.blocks import AS_PLANNED, Block, BlockKind, GridChoice, blocks_of
 from fsconsole.results.changes import verdict_words
 from fsconsole.results.figures import CheckCost, Noted, check_costs
@@ -140,8 +140,8 @@ class RowTold(Wire, frozen=True):
     target: str
     array: ArraySpec | None
     setting: dict[str, str]
-    variant: Variant
-    workloads: tuple[Workload, ...]
+    variant: VariantAnswer
+    workloads: tuple[WorkloadAnswer, ...]
     workload: int | None
     members: tuple[str, ...]
     cells: tuple[int, ...]
@@ -336,8 +336,8 @@ def _row(row: GridRow) -> RowTold:
         target=key.target,
         array=key.array,
         setting=dict(key.setting.values),
-        variant=key.variant,
-        workloads=key.workloads,
+        variant=variant_answer(key.variant),
+        workloads=tuple(map(workload_answer, key.workloads)),
         workload=key.workload,
         members=key.members,
         cells=tuple(figures.cell + 1 for figures in row.cells),

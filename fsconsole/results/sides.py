@@ -441,7 +441,13 @@ def _side_row(
     meant are the runs that have the row, by their places, with it and the load of its block: the first decides.
     """
     if side.publication is not None:
-        found = (row for run, own, load in meant for row in side.laid[run].rows if own.is_of(row, load))
+        shown = side.publication.rows
+        found = (
+            row
+            for run, own, load in meant
+            for row, beside_it in zip(shown, side.laid[run].rows, strict=True)
+            if own.is_of(beside_it, load)
+        )
         published = next(found, None)
         return _published_row(side, published, metrics) if published else None
     readings = {metric: _readings(rows, metric, unit) for metric in metrics}

@@ -22,7 +22,7 @@ class ComparedRun(Wire, frozen=True):
     title: str
     created_wall_ns: int
     version: str
-    started: tuple[RunStarted, ...]
+    machine: tuple[RunStarted, ...]
 
 
 class SideTold(Wire, frozen=True):

@@ -110,6 +110,13 @@ def test_a_run_has_one_name_in_all_documents() -> None:
             assert "$ref" in named.get("run", {"$ref": ""}), command
 
 
+def test_variants_and_loads_have_the_same_keys_in_a_plan_and_in_results() -> None:
+    plan, results = (schema_of(command)["$defs"] for command in ("plan", "results"))
+    for part in ("VariantAnswer", "WorkloadAnswer"):
+        assert plan[part] == results[part]  # type: ignore[index]
+    assert {"Variant", "Workload"}.isdisjoint(results)  # type: ignore[call-overload]
+
+
 def test_no_document_has_nanoseconds_of_a_wall_clock_or_pairs() -> None:
     for command in ANSWERS:
         text = json.dumps(schema_of(command))
