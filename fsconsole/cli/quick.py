@@ -56,7 +56,7 @@ def quick(
     from fsconsole.devices.gate import check_consent
     from fsconsole.errors.targets import ConsentMissing, ConsentStale
     from fsconsole.journal.store import make_run_id
-    from fsconsole.plan.quick import naming_words, quick_plan
+    from fsconsole.plan.quick import PLACE, naming_words, quick_plan
     from fsconsole.preflight.prepare import require_ready
     from fsconsole.units import parse_bytes, parse_seconds
 
@@ -73,7 +73,8 @@ def quick(
             found, prepared = _prepared(planned, device, budget_s=budget_s, rounds=numbers[1], run_id=run_id, runs=runs)
         _save(save_as, found)
         _show(prepared, found, "" if consent else again, save_as, runs, as_json=as_json)
-        require_ready(prepared, "quick")
+        with naming_words(row, load):
+            require_ready(prepared, PLACE)
         if not consent and not as_json and prepared.consent and _agrees(prepared):
             consent = prepared.consent
         try:

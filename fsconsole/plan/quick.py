@@ -183,7 +183,10 @@ def _name_word(error: FsconsoleError, words: Sequence[str], load: str) -> None:
     if not is_own or not isinstance(key, str):
         return
     found = _OF_ROW.match(key)
-    if found is not None and int(found[1]) < len(words):
+    if key == "title":
+        # Of a plan of which no cell can run.
+        key, error.value = "rows", ", ".join(words)  # type: ignore[attr-defined]
+    elif found is not None and int(found[1]) < len(words):
         part = f", {found[2]}" if found[2] else ""
         key = f'row {int(found[1]) + 1} "{words[int(found[1])]}"{part}'
     elif key.startswith("workload") or key in _OF_OPTION:

@@ -20,10 +20,10 @@ from fsconsole.journal.past import read_state
 from fsconsole.model.answers import PlanAnswer
 from fsconsole.model.plan import Equalise, Plan
 from fsconsole.plan.draft import plan_to_toml
-from fsconsole.plan.expand import build_plan
+from fsconsole.plan.expand import build_plan, require_runnable
 from fsconsole.plan.planfile import PlanFile, TargetSpec
 from fsconsole.plan.power import power_of
-from fsconsole.plan.quick import Pace, fitted, naming_words, pace_of, quick_plan, row_table
+from fsconsole.plan.quick import PLACE, Pace, fitted, naming_words, pace_of, quick_plan, row_table
 from fsconsole.plan.read import list_configs, parse_plan
 from fsconsole.plan.shipped import is_recipe
 from fsconsole.preflight.sources import with_sources
@@ -208,6 +208,16 @@ def test_an_error_names_the_word_of_the_command_line_not_a_plan_that_nobody_saw(
     sentences = [str(one) for one in told.value.each]
     assert any(one.startswith(said) for one in sentences), sentences
     assert not any(re.search(r":\d+:|variant\[|workload\[", one) for one in sentences)
+
+
+def test_rows_of_which_none_can_run_are_named_as_they_were_given() -> None:
+    words = ["xfs", "btrfs"]
+    plan = expand(quick_plan(words), 8 * MIB)
+    with (
+        pytest.raises(PlanBadValue, match="quick: rows = xfs, btrfs: no cell of this plan can be run"),
+        naming_words(words, "streams"),
+    ):
+        require_runnable(plan, PLACE)
 
 
 def test_threads_are_those_of_each_load_and_a_load_that_takes_none_is_an_error() -> None:

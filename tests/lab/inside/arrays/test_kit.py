@@ -120,6 +120,9 @@ def test_an_array_is_made_once_brought_up_again_and_its_lost_member_is_named(app
     assert made["block_size"] == "1024"
     assert "flex_bg" not in made
     assert "Nothing was changed" in applied.apply()
+    run("mdadm", "--grow", ARRAY, "--bitmap=internal")
+    assert applied.differences(58) == {f"bitmap of {ARRAY}": "internal"}
+    run("mdadm", "--grow", ARRAY, "--bitmap=none")
     # As after a boot without its line in mdadm.conf.
     run("umount", AT)
     run("mdadm", "--stop", ARRAY)
