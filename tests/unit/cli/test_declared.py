@@ -15,6 +15,7 @@ from fsconsole.cli.app import COMMANDS
 from fsconsole.cli.completion import Shell, script
 from fsconsole.cli.declared import DeclaredCommand, declared_commands
 from fsconsole.cli.manual import manual
+from tests.tui.on_a_pty import read_until
 from tests.unit.cli.recorded import FSCONSOLE, run_command
 from tests.unit.house.source import CHECKOUT
 
@@ -78,7 +79,7 @@ def test_completion_has_every_command_and_option_in_each_shell() -> None:
 def completed(*words: str, runs: str = "/nonexistent") -> set[str]:
     """Return what bash offers for the last of these words."""
     line = " ".join(f"'{word}'" for word in ("fsconsole", *words))
-    asked = f"COMP_WORDS=({line}); COMP_CWORD={len(words)}; _fsconsole; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    asked = f"COMP_WORDS=({line}); COMP_CWORD={len(words)}; _fsconsole_words; printf '%s\\n' \"${{COMPREPLY[@]}}\""
     environment = {**os.environ, "FSCONSOLE_RUNS": runs}
     told = subprocess.run(
         ["bash", "-c", script(Shell.BASH) + asked], check=True, capture_output=True, text=True, env=environment
@@ -94,6 +95,68 @@ def test_bash_completes_commands_options_values_and_runs(tmp_path: Path) -> None
     assert {"--yes"} == completed("runs", "delete", "--y")
     assert {"bash", "zsh", "fish"} <= completed("completion", "")
     assert "20261121-081000-k7qf" in completed("show", "2026", runs=str(tmp_path))
+    assert {str(tmp_path / "20261121-081000-k7qf")} == completed("plan", f"{tmp_path}/2026")
+
+
+def completed_by_fish(folder: Path, typed: str, runs: str) -> set[str]:
+    (folder / "fsconsole.fish").write_text(script(Shell.FISH))
+    line = 'source fsconsole.fish; complete --do-complete "$argv"'
+    told = subprocess.run(
+        ["fish", "--no-config", "--command", line, typed],
+        cwd=folder, env={**os.environ, "HOME": str(folder), "FSCONSOLE_RUNS": runs},
+        check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    assert told.stderr == ""
+    return {line.partition("\t")[0] for line in told.stdout.splitlines()}
+
+
+def completed_by_zsh(folder: Path, typed: str, awaited: str, runs: str) -> None:
+    """Type into a shell on a terminal that found the script by its name, as after an installation; wait for what it makes of it."""
+    (folder / "_fsconsole").write_text(script(Shell.ZSH))
+    master, slave = os.openpty()
+    environment = {**os.environ, "TERM": "dumb", "HOME": str(folder), "FSCONSOLE_RUNS": runs}
+    shell = subprocess.Popen(
+        ["zsh", "-f", "-i"],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        cwd=folder,
+        env=environment,
+        start_new_session=True,
+    )
+    os.close(slave)
+    try:
+        os.write(master, b"fpath=($PWD $fpath); autoload -U compinit; compinit -D -u; print now ready\n")
+        read_until(master, b"\nnow ready")
+        os.write(master, f"{typed}\t".encode())
+        read_until(master, awaited.encode())
+    finally:
+        shell.kill()
+        shell.wait()
+        os.close(master)
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="no fish")
+def test_fish_completes_commands_options_values_and_runs_without_a_complaint(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    (runs / "20261121-081000-k7qf").mkdir(parents=True)
+    for typed, offered in (
+        ("pl", "plan"), ("runs del", "delete"), ("results --fo", "--format"), ("show 2026", "20261121-081000-k7qf"),
+        ("readtest fsconsole.f", "fsconsole.fish"), ("results --format j", "json"),
+    ):  # fmt: skip
+        assert completed_by_fish(tmp_path, f"fsconsole {typed}", str(runs)) == {offered}
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="no zsh")
+def test_zsh_completes_commands_values_runs_and_files_from_the_first_tab_on(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    (runs / "20261121-081000-k7qf").mkdir(parents=True)
+    (tmp_path / "my-plan.toml").touch()
+    for typed, offered in (
+        ("pl", "plan"), ("show 2026", "show 20261121-081000-k7qf"), ("results --format j", "results --format json"),
+        ("plan my", "plan my-plan.toml"),
+    ):  # fmt: skip
+        completed_by_zsh(tmp_path, f"fsconsole {typed}", f"fsconsole {offered}", str(runs))
 
 
 def test_the_version_names_kernel_and_tools_where_asked_for() -> None:
