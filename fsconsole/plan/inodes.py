@@ -128,10 +128,10 @@ def _whole(word: str | None) -> int:
 
 
 def inodes_needed(loads: Sequence[Workload]) -> int:
-    """Return the most files and directories that a cell's loads have at once; what a pilot chooses isn't counted."""
+    """Return the most files and directories that a cell's loads have at once; what a pilot has yet to choose isn't counted."""
     now = most = 1
     for load in loads:
-        if load.sizing is None or load.sizing.chooses is not SizedBy.FILES:
+        if load.sizing is None or load.sizing.is_settled or load.sizing.chooses is not SizedBy.FILES:
             now += _made_by(load)
         most = max(most, now)
         if load.kind is WorkloadKind.DELETE and load.source is not None:

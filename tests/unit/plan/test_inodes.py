@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,13 @@ def test_what_is_deleted_in_between_is_counted_once() -> None:
     assert inodes_needed([made, removed, other]) == 1 + 111
     auto = _load(WorkloadKind.CREATE, 10**6, sizing=Sizing(SizedBy.FILES, 10.0))
     assert inodes_needed([auto]) == 1
+    chosen = replace(auto, files=90, sizing=Sizing(SizedBy.FILES, 10.0, is_settled=True))
+    assert inodes_needed([chosen]) == 1 + 100
+
+
+def test_files_of_a_fio_job_and_of_its_clones_are_counted() -> None:
+    job = _load(WorkloadKind.FIO, 0, job="[a]\nrw=write\nfilesize=4k\nnrfiles=500\nnumjobs=3\n")
+    assert inodes_needed([job]) == 1 + 1501
 
 
 def test_a_plan_says_before_it_runs_that_two_million_files_need_more_inodes() -> None:
