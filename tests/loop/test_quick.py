@@ -32,6 +32,8 @@ def test_nothing_is_wiped_without_consent_to_just_this_device(tmp_path: Path, bl
             os.write(fd, f"{os.path.basename(blank)}\n".encode())
             shown = read_until(fd, b"to wipe it and start")
             assert b"ext4" in shown
+            # It goes on to wipe it.
+            assert b"touched" not in shown
             os.write(fd, b"yes\n")
             assert b"would be wiped" in read_until(fd, b"would be wiped")
     assert not list_runs(str(tmp_path / "runs"))
@@ -72,10 +74,15 @@ def test_a_comparison_comes_to_its_end_and_its_saved_plan_is_what_was_run(tmp_pa
 
 
 def test_consent_given_with_the_code_ends_with_verdicts_and_a_hint_to_advice(tmp_path: Path, blank: str) -> None:
-    words = ("quick", "-d", blank, "ext4", "ext2", "--size", "4MiB", "--for", "1s", "--runs", str(tmp_path / "runs"))
+    words = ("quick", "-d", blank, "ext4", "ext2", "--size", "4MiB", "--rounds", "3", "--runs", str(tmp_path / "runs"))
+    bad = ("quick", "-d", blank, "ext4", "ext2@-m nonsense=1", "--runs", str(tmp_path / "runs"))
+    fails(ExitCode.OPTION_REFUSED, *bad, names=('quick: row 2 "ext2@-m nonsense=1", mkfs: ',))
     asked = fsconsole(*words, "--save", str(tmp_path / "plan.toml"))
     assert asked.returncode == ExitCode.CONSENT_MISSING
+    assert "6 cells in 3 rounds" in asked.stdout
+    assert asked.stdout.endswith("Nothing was touched.\n")
     code = asked.stdout.rpartition("--consent ")[2].split()[0]
     out = succeed(*words, "--save", str(tmp_path / "plan.toml"), "--consent", code)
     assert "verdict" in out
+    assert "touched" not in out
     assert "advise" in out.splitlines()[-1]
