@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from fsconsole.catalog.loader import load_catalog
 from fsconsole.devices import scratch
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import RAW, Cell, StepKind
 from fsconsole.model.state import CellStatus, RunState
 from fsconsole.model.workload import WorkloadKind
-from fsconsole.plan.read import find_config
+from fsconsole.plan.expand import build_plan
+from fsconsole.plan.planfile import TargetSpec
+from fsconsole.plan.read import find_config, list_configs, read_plan
 from fsconsole.results.blocks import Block, blocks_of
 from fsconsole.results.grid import build_grid
-from fsconsole.text import KIB, MIB
+from fsconsole.text import GIB, KIB, MIB
+from tests.conftest import MakeLoopDevice
 from tests.loop.runs import carry_out, fsconsole
 
 BLOCK = 16384
 THREADS = (1, 2, 3)
 OPERATIONS = 20
+PHASES = ["sequential write", "random write", "sequential read", "random read"]
 
 
 @pytest.fixture(scope="module")
@@ -64,9 +73,8 @@ def blocks(folder: RunFolder) -> dict[str, Block]:
 
 def test_tiobench_s_phases_move_its_bytes_with_its_threads(tiobench: RunFolder) -> None:
     found = blocks(tiobench)
-    names = ["sequential write", "random write", "sequential read", "random read"]
-    assert list(found)[:4] == names
-    for name in names:
+    assert list(found)[:4] == PHASES
+    for name in PHASES:
         assert found[name].axes == ("threads",)
         for row in found[name].rows:
             threads = int(row.axes[0])
@@ -88,6 +96,55 @@ def test_tiobench_s_phases_move_its_bytes_with_its_threads(tiobench: RunFolder) 
     # Cold means cold: all that the readers got came from the device.
     for row in found["sequential read"].rows:
         assert (row.row.value(Metric.DEVICE_READ) or 0) >= (row.row.value(Metric.READ_BYTES) or 0)
+
+
+def test_tiobench_with_the_blocks_as_printed_moves_whole_ones_of_16348_bytes(device: str, tmp_path: Path) -> None:
+    text = small(find_config("cao-2005-tiobench-as-printed").read_text())
+    for old, new in (("[1, 2, 4, 8, 16, 32, 64]", "2"), ('"4GiB"', '"2MiB"'), (f"{4000 * 16348}B", f"{6 * 16348}B")):
+        assert old in text
+        text = text.replace(old, new)
+    done, folder = carry_out(text, device, tmp_path)
+    assert done.returncode == 0, done.stderr
+    state_of(folder)
+    found = blocks(folder)
+    whole = MIB // 16348 * 16348 * 2
+    metrics = (Metric.WRITTEN, Metric.WRITTEN, Metric.READ_BYTES, Metric.READ_BYTES)
+    rows = [found[name].rows[0].row for name in PHASES]
+    moved = [row.value(metric) for row, metric in zip(rows, metrics, strict=True)]
+    assert moved == [whole, 6 * 16348, whole, 6 * 16348]
+    assert [row.value(Metric.LATENCY_COUNT) for row in rows] == [bytes_ / 16348 for bytes_ in moved if bytes_]
+
+
+def refusal_of(cell: Cell, point: Path) -> str:
+    """Carry out a cell's mkfs and mount as the plan lists them, but for the place; return what the first failing one says."""
+    listed = [argv for step in cell.steps if step.kind in (StepKind.MKFS, StepKind.MOUNT) for argv in step.commands]
+    for argv in (*listed[:-1], (*listed[-1][:-1], str(point)), ("umount", str(point))):
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        if done.returncode:
+            return done.stderr
+    return ""
+
+
+def test_every_mkfs_and_mount_of_the_shipped_plans_does_what_the_plan_says(
+    loop_device: MakeLoopDevice, tmp_path: Path
+) -> None:
+    """Of each distinct choice of words in any of them. Sparse: stripes need 2 GiB."""
+    device, point = loop_device(3 * GIB), tmp_path / "mnt"
+    point.mkdir()
+    tried: dict[tuple[object, ...], tuple[str, str]] = {}
+    for path in list_configs():
+        # Larger, as far as the plan knows: files of millions have no room here.
+        target = TargetSpec(device, 200 * GIB, is_scratch=True)
+        plan_file = replace(read_plan(path), arrays=())
+        for cell in build_plan(
+            plan_file, (target,), load_catalog(), run_id="run", kernel=os.uname().release, memory_bytes=GIB
+        ).cells:
+            of = cell.variant
+            words = (of.filesystem, of.mkfs_words, of.mount_words, of.tune_words)
+            if of.filesystem != RAW and "-N" not in of.mkfs_words and words not in tried:
+                tried[words] = (refusal_of(cell, point), cell.unavailable)
+    assert {words: said for words, said in tried.items() if bool(said[0]) != ("kernels refuse it" in said[1])} == {}
+    assert len(tried) > 40
 
 
 def test_curves_of_a_run_are_printed_in_80_columns_and_written_as_svg(tiobench: RunFolder, tmp_path: Path) -> None:

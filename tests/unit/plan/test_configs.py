@@ -10,9 +10,10 @@ import pytest
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.errors.targets import PlanMissing, PublicationMissing
 from fsconsole.model.metrics import Metric
-from fsconsole.model.plan import Plan
+from fsconsole.model.plan import RAW, Plan, StepKind
+from fsconsole.model.workload import Generator
 from fsconsole.plan.draft import plan_to_toml
-from fsconsole.plan.expand import build_plan, require_runnable
+from fsconsole.plan.expand import build_plan, require_runnable, workload_choices
 from fsconsole.plan.planfile import NO_DEVICE, TargetSpec
 from fsconsole.plan.publications import find_publication, list_publications, read_publication
 from fsconsole.plan.read import find_config, list_configs, parse_plan, read_plan, resolve_plan
@@ -20,6 +21,7 @@ from fsconsole.plan.shipped import is_recipe
 from fsconsole.results.published import beside
 from fsconsole.show.plan_text import plan_lines
 from fsconsole.text import GIB, KIB, MIB
+from fsconsole.workloads.dd import argvs
 
 SCRATCH = TargetSpec("/dev/loop3", 2 * GIB, is_scratch=True)
 FOUR = tuple(replace(SCRATCH, path=f"/dev/loop{number}") for number in range(3, 7))
@@ -48,6 +50,56 @@ def test_every_shipped_plan_can_be_run_on_scratch_devices() -> None:
         plan = build_plan(plan_file, targets, load_catalog(), run_id="run", kernel="6.18.0")
         require_runnable(plan, str(path))
         assert plan.title
+
+
+def test_every_shipped_plan_is_planned_whole_for_320_mib_with_its_commands_or_the_reason_why_not() -> None:
+    for path in list_configs():
+        plan_file = read_plan(path)
+        targets = tuple(replace(target, size_bytes=320 * MIB, memory_limit="/limit") for target in FOUR)
+        targets = targets if plan_file.arrays else targets[:1]
+        plan = build_plan(plan_file, targets, load_catalog(), run_id="run", kernel="6.18.0", memory_bytes=4 * GIB)
+        variants = {cell.variant.label for cell in plan.cells}
+        assert {variant.label or variant.filesystem for variant in plan_file.variants} <= variants, path
+        rounds = [cell.repeat for cell in plan.cells]
+        assert len({rounds.count(number) for number in range(1, plan_file.repeats + 1)}) == 1, path
+        for cell in plan.cells:
+            programs = {step.kind: [argv[0] for argv in step.commands] for step in cell.steps}
+            if cell.variant.filesystem == RAW:
+                assert {StepKind.RAW_WRITE, StepKind.RAW_READ} <= programs.keys()
+                continue
+            assert f"mkfs.{cell.variant.filesystem}" in programs[StepKind.MKFS], (path, cell.variant)
+            assert programs[StepKind.MOUNT][0] == "mount"
+            assert [step.workload for step in cell.steps if step.kind is StepKind.WORKLOAD] == [
+                *range(len(cell.workloads))
+            ]
+        text = "\n".join(plan_lines(plan, (), "", every=False, width=80))
+        assert all(why[:20] in text for why in {cell.unavailable for cell in plan.cells}), path
+
+
+def test_the_memory_plan_of_2012_varies_the_dirty_limit_and_the_memory_of_the_loads() -> None:
+    plan_file = read_plan(find_config("chinner-2012-memory"))
+    target = replace(SCRATCH, size_bytes=64 * GIB, memory_limit="/limit")
+    plan = build_plan(plan_file, (target,), load_catalog(), run_id="run", kernel="6.18.0", memory_bytes=4 * GIB)
+    written = {
+        tuple((write.path, int(write.value)) for step in cell.steps if step.kind is StepKind.SETTINGS for write in step.writes)
+        for cell in plan.cells
+    }  # fmt: skip
+    limit = "/proc/sys/vm/dirty_bytes"
+    by_axis = {(dict(of)[limit], dict(of)["/limit"]) for of in written}
+    assert by_axis == {(dirty, memory) for dirty in (764400 * KIB, 8 * GIB) for memory in (4 * GIB, 64 * GIB)}
+    assert {cell.variant.label for cell in plan.cells} == {"ext4", "xfs"}
+    assert len(plan.cells) == 2 * 4 * plan_file.repeats
+
+
+def test_the_shapes_of_2009_are_written_in_calls_of_128_kib() -> None:
+    for name in ("lowe-2009-shapes", "lowe-2009-shapes-built-in"):
+        for loads in workload_choices(read_plan(find_config(name))):
+            makers = [load for load in loads if load.name.startswith("create")]
+            assert [load.block_size_bytes for load in makers] == [128 * KIB] * 4, name
+            assert [load.generator for load in makers] == [
+                Generator.BUILT_IN if "built-in" in name else Generator.DD
+            ] * 4
+            assert name.endswith("built-in") or all("bs=131072" in argvs(load, "", None)[0] for load in makers)
 
 
 def test_the_plan_of_arrays_compares_raid5_with_raid10_over_chunks_and_all_of_it_can_run() -> None:

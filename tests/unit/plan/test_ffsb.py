@@ -107,6 +107,34 @@ def test_the_profile_that_bull_printed_is_128_threads_that_create_files_of_1_gib
     assert (load.kind, load.threads, load.files, load.duration_s) == (WorkloadKind.CREATE, 128, 0, 600)
     assert (load.file_size_bytes, load.block_size_bytes, load.name) == (GIB, 64 * KIB, "bull-2008")
     assert (load.directories, load.syncs, load.direct) == (Directories(Layout.ONE), False, False)
+    (path,) = [path for path in list_profiles() if path.stem == "bull-2008"]
+    # The page indents by no-break spaces, which are kept and read as FFSB's blanks.
+    assert "\N{NO-BREAK SPACE}" in path.read_text()
+    assert path.read_text().replace("\N{NO-BREAK SPACE}", " ") == PRINTED
+
+
+PRINTED = """\
+num_filesystems=1
+num_threadgroups=1
+directio=0
+time=600
+
+[filesystem0]
+        location=/mnt/test/
+        num_files=0
+        num_dirs=0
+        max_filesize=1073741824
+        min_filesize=1073741824
+[end0]
+
+[threadgroup0]
+        num_threads=128
+        write_size=65536
+        write_blocksize=65536
+        create_weight=1
+[end0]
+"""
+"""As "Large-file Sequential Write Comparison Using FFSB" (May 2008) prints it."""
 
 
 @pytest.mark.parametrize(
