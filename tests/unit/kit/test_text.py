@@ -132,6 +132,50 @@ def test_every_shell_reads_the_script_and_its_help_without_root_changes_nothing(
     assert "--overwrite DEVICE" in done.stdout
 
 
+@pytest.mark.skipif(shutil.which("shellcheck") is None, reason="no shellcheck")
+def test_shellcheck_has_no_word_on_the_scripts() -> None:
+    for kit in KITS:
+        argv = ["shellcheck", "--norc", "-"]
+        done = subprocess.run(argv, input=script_text(kit), text=True, check=False, capture_output=True)
+        assert (done.returncode, done.stdout) == (0, "")
+
+
+_YAML_AS_JSON = """
+import json, sys, yaml
+yaml.SafeLoader.add_constructor("!unsafe", yaml.SafeLoader.construct_yaml_str)
+json.dump(yaml.safe_load(sys.stdin), sys.stdout)
+"""
+_SYSTEMS_PYTHON = ("/usr/bin/python3", "-I", "-c")
+"""Which has the parser where yamllint is a package of the system; the checkout's own Python has none."""
+
+
+@pytest.mark.skipif(shutil.which("yamllint") is None, reason="no yamllint")
+@pytest.mark.parametrize("kit", KITS)
+def test_a_parser_of_yaml_reads_the_playbook_as_it_is_meant(kit: Kit) -> None:
+    text = playbook_text(kit)
+    rules = "{extends: default, rules: {line-length: disable}}"
+    done = subprocess.run(
+        ["yamllint", "--strict", "-d", rules, "-"], input=text, text=True, check=False, capture_output=True
+    )
+    assert (done.returncode, done.stdout) == (0, "")
+    if subprocess.run([*_SYSTEMS_PYTHON, "import yaml"], check=False, capture_output=True).returncode:
+        pytest.skip("the system's Python has no yaml")
+    done = subprocess.run([*_SYSTEMS_PYTHON, _YAML_AS_JSON], input=text, text=True, check=True, capture_output=True)
+    (play,) = json.loads(done.stdout)
+
+    def of(module: str) -> list[dict[str, str]]:
+        return [task[f"ansible.builtin.{module}"] for task in play["tasks"] if f"ansible.builtin.{module}" in task]
+
+    assert (play["hosts"], play["become"], play["vars"]) == ("all", True, {"overwrite": []})
+    assert {one["dest"]: one["content"] for one in of("copy")} == {one.path: one.content for one in managed_files(kit)}
+    assert {one["mode"] for one in of("copy")} == {"0644"}
+    entry = fstab_entry(kit)
+    assert [(one["path"], one["line"]) for one in of("lineinfile")] == ([(entry.path, entry.line)] if entry else [])
+    assert [one["cmd"].partition("{{")[0] for one in of("script")] == ["apply.sh --devices-only", "apply.sh"]
+    named = {task["notify"] for task in play["tasks"] if "notify" in task}
+    assert named <= {handler["name"] for handler in play["handlers"]}
+
+
 @pytest.mark.parametrize("kit", KITS)
 @pytest.mark.parametrize("name", ["/dev/sdx", "", "/dev/disk/by-id/wwn-0 /dev/disk/by-id/wwn-1", "wwn-0", "*"])
 def test_a_name_to_overwrite_that_is_not_in_the_script_is_refused_before_all_else(kit: Kit, name: str) -> None:
