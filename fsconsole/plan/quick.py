@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -96,9 +95,8 @@ def quick_plan(
         # Fewer files take less time, smaller ones hardly do.
         document["keep"] = Keep.FILE_SIZE.value
     plan = _reread(parse_plan(tomli_w.dumps(document), path))
-    rows = list_candidates(plan, load_catalog())
-    _require_different(words, rows)
-    return _of_size(_reread(_labelled(plan, rows)), load, size_bytes)
+    _require_different(words, list_candidates(plan, load_catalog()))
+    return _of_size(plan, load, size_bytes)
 
 
 def _require_threads(table: dict[str, Any], load: str, threads: int) -> None:
@@ -106,16 +104,6 @@ def _require_threads(table: dict[str, Any], load: str, threads: int) -> None:
     if table["kind"] not in {kind.value for kind in BUILT_IN}:
         why = f"'{table['name']}' of {load} is a program, which takes no threads"
         raise PlanBadValue(PLACE, "--threads", str(threads), why, "another load; or a plan of your own, by --save FILE")
-
-
-def _labelled(plan: PlanFile, rows: Sequence[Candidate]) -> PlanFile:
-    """Return a plan whose only row of a filesystem is named with its options, which nothing else would tell."""
-    counts = Counter(row.variant.filesystem for row in rows)
-    variants = (
-        replace(text, label=row.name_without()) if counts[text.filesystem] == 1 and row.chosen.own else text
-        for text, row in zip(plan.variants, rows, strict=True)
-    )
-    return replace(plan, variants=tuple(variants))
 
 
 def _require_different(words: Sequence[str], rows: Sequence[Candidate]) -> None:

@@ -48,6 +48,8 @@ class Candidate:
     """The words of the rule between options that leaves it out; empty where none does."""
     is_double: bool = False
     """An earlier candidate makes the same filesystem."""
+    added: frozenset[str] = frozenset()
+    """Labels of the words that the plan's stripes gave it."""
 
     @property
     def is_row(self) -> bool:
@@ -82,12 +84,15 @@ def list_candidates(
 
 
 def labels_of(rows: Sequence[Candidate]) -> tuple[str, ...]:
-    """Return a label for each row: the plan's own, or made from words that not all rows of the filesystem share."""
-    shared: dict[str, set[str]] = {}
-    for row in rows:
-        own = {word.label for word in row.chosen.own}
-        shared[row.variant.filesystem] = shared.get(row.variant.filesystem, own) & own
+    """Return a label for each row: the plan's own, or made from words that not all rows of the filesystem share.
 
+    The only row of a filesystem shows all of its words: without them it would pass for the defaults.
+    """
+    shared: dict[str, frozenset[str]] = {}
+    for name in dict.fromkeys(row.variant.filesystem for row in rows):
+        found = [row for row in rows if row.variant.filesystem == name]
+        words = [frozenset(word.label for word in row.chosen.own) for row in found]
+        shared[name] = frozenset.intersection(*words) if len(found) > 1 else found[0].added
     return tuple(row.name_without(shared[row.variant.filesystem]) for row in rows)
 
 
@@ -111,7 +116,7 @@ def _all_named(plan: PlanFile, catalog: Catalog, kernel: str, known: Known) -> I
                 " ".join(_words(filesystem, Scope.MKFS, dict(mkfs))),
                 ",".join(_words(filesystem, Scope.MOUNT, dict(mount))),
             )
-            candidate = _candidate(_striped(text, stripes, filesystem, where), filesystem, where, kernel, known)
+            candidate = _candidate(text, stripes, filesystem, where, kernel=kernel, known=known)
             broken = broken_rules(filesystem, candidate.chosen)
             yield replace(
                 candidate,
@@ -123,8 +128,7 @@ def _all_named(plan: PlanFile, catalog: Catalog, kernel: str, known: Known) -> I
             )
     for number, text in enumerate(plan.variants):
         where, filesystem = Where(plan.path, f"variant[{number}]"), catalog.get(text.filesystem)
-        striped = _striped(text, _stripes(plan, filesystem), filesystem, where)
-        candidate = _candidate(striped, filesystem, where, kernel, known)
+        candidate = _candidate(text, _stripes(plan, filesystem), filesystem, where, kernel=kernel, known=known)
         require_rules(filesystem, candidate.chosen, where)
         yield replace(candidate, number=number)
 
@@ -164,8 +168,12 @@ def _words(filesystem: Filesystem, scope: Scope, values: dict[str, str]) -> Iter
             yield option.text(values[option.name])
 
 
-def _candidate(text: VariantText, filesystem: Filesystem, where: Where, kernel: str, known: Known) -> Candidate:
-    chosen = choose(filesystem, text.mkfs, text.mount, text.tune, where)
+def _candidate(  # noqa: PLR0913 (each is a fact of its own)
+    text: VariantText, stripes: Geometry | None, filesystem: Filesystem, where: Where, *, kernel: str, known: Known
+) -> Candidate:
+    striped = _striped(text, stripes, filesystem, where)
+    chosen = choose(filesystem, striped.mkfs, text.mount, text.tune, where)
+    said = chosen.own_mkfs if striped is text else split_flags(text.mkfs, filesystem.mkfs_flags, where)
     variant = Variant(
         label=text.label,
         filesystem=filesystem.name,
@@ -176,7 +184,8 @@ def _candidate(text: VariantText, filesystem: Filesystem, where: Where, kernel: 
         hidden_words=(*hidden_words(filesystem, chosen.mkfs, chosen.mount), *to_argv(chosen.tune)),
     )
     reasons = refusals(filesystem, chosen, kernel, known)
-    return Candidate(variant, chosen, "; ".join(reasons))
+    added = frozenset(word.label for word in chosen.own_mkfs if word not in said)
+    return Candidate(variant, chosen, "; ".join(reasons), added=added)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,11 +204,15 @@ class Rows:
 def baseline_of(plan: PlanFile, labels: Sequence[str]) -> tuple[str, str]:
     """Return the label of a plan's baseline, and the axis value that verdicts compare with in its place; empty: none.
 
+    The name of a filesystem with a single row stands for that row, whatever its options.
     Raises PlanBadValue where the plan names neither one of these labels nor a value of one of its axes.
     """
     first, wanted = next(iter(labels), ""), plan.baseline.strip()
     if not wanted or wanted in labels:
         return wanted or first, ""
+    of_filesystem = [label for label in labels if label.startswith(f"{wanted} ")]
+    if len(of_filesystem) == 1:
+        return of_filesystem[0], ""
     axes = _axes(plan)
     name, _, value = (part.strip() for part in wanted.partition("="))
     if any(_sized(value) == _sized(known) for known in axes.get(name.replace("-", "_"), ())):

@@ -23,6 +23,7 @@ from tests.unit.plan.examples import DESIGN, DEVICE, SMALLEST, VARIANT, WORKLOAD
 from tests.unit.results import build as made
 
 TWO = "[[variant]]\ntype = 'ext4'\nmount = 'data=ordered'\n[[variant]]\ntype = 'xfs'\n"
+EXT4 = "ext4 data=ordered"
 SCRATCH = TargetSpec("/dev/loop3", GIB, is_scratch=True)
 
 
@@ -38,7 +39,25 @@ def test_a_checklist_is_multiplied_out_and_labels_name_only_what_differs() -> No
     datas, delallocs = ("data=ordered", "data=writeback"), ("delalloc", "nodelalloc")
     assert labels(plan) == [f"ext4 {data} {delalloc}" for data in datas for delalloc in delallocs]
     assert all("-I" in cell.variant.mkfs_words for cell in plan.cells)
-    assert labels(build("schema = 1\n[[variant]]\ntype = 'ext4'\nmkfs = '-I 512'\n" + WORKLOAD)) == ["ext4"]
+
+
+@pytest.mark.parametrize(
+    ("mkfs", "mount", "names"),
+    [
+        ("", "delalloc = ['on', 'off']", ["ext4 delalloc", "ext4 nodelalloc"]),
+        ("", "delalloc = 'off'", ["ext4 nodelalloc"]),
+        ("inode_size = 512", "data = 'writeback'", ["ext4 -I 512 data=writeback"]),
+        ("", "", ["ext4"]),
+    ],
+)
+def test_the_only_row_of_a_filesystem_shows_its_options_and_is_the_baseline_by_the_filesystems_name(
+    mkfs: str, mount: str, names: list[str]
+) -> None:
+    geometry = "geometry = { chunk = '64KiB', data_disks = 4 }"
+    assert labels(build(checklist(mkfs, mount))) == names
+    assert sorted(labels(build(checklist(mkfs, mount, head=geometry)))) == names, "the plan's stripes are no choice"
+    if len(names) == 1:
+        assert build(checklist(mkfs, mount, head="baseline = 'ext4'")).baseline == names[0]
 
 
 def test_combinations_that_are_excluded_or_cannot_be_are_left_out_the_latter_with_the_reason() -> None:
@@ -46,7 +65,7 @@ def test_combinations_that_are_excluded_or_cannot_be_are_left_out_the_latter_wit
     plan = build(checklist(options + "[16, 64]", exclude="[{ flex_bg = 'off' }]"))
     assert (labels(plan), plan.notes) == (["ext4 -G 16", "ext4 -G 64"], ())
     plan = build(checklist(options + "64", "data = ['ordered', 'journal'], delalloc = 'on'"))
-    assert labels(plan) == ["ext4"]
+    assert labels(plan) == ["ext4 flex_bg -G 64 data=ordered delalloc"]
     assert len(plan.notes) == 3
     assert any("can't mount with both data=journal and delalloc" in note for note in plan.notes)
     assert any("Flex_bg feature not enabled" in note for note in plan.notes)
@@ -76,11 +95,11 @@ def test_as_listed_repeats_each_cell() -> None:
 
 def test_a_control_is_the_baseline_once_more_as_a_row_of_its_own() -> None:
     plan = build("schema = 1\ncontrol = true\nraw = true\norder = 'as-listed'\n" + TWO + WORKLOAD)
-    assert labels(plan) == ["raw", "ext4", "ext4 (control)", "xfs"]
+    assert labels(plan) == ["raw", EXT4, f"{EXT4} (control)", "xfs"]
     base, control = (cell.variant for cell in plan.cells[1:3])
-    assert control == replace(base, label="ext4 (control)", is_control=True)
-    assert plan.baseline == "ext4"
-    taken = TWO.replace("'xfs'", "'xfs'\nlabel = 'ext4 (control)'")
+    assert control == replace(base, label=f"{EXT4} (control)", is_control=True)
+    assert plan.baseline == EXT4
+    taken = TWO.replace("'xfs'", f"'xfs'\nlabel = '{EXT4} (control)'")
     with pytest.raises(PlanBadValue, match="two variants have it"):
         build("schema = 1\ncontrol = true\n" + taken + WORKLOAD)
 
@@ -115,7 +134,7 @@ def test_shuffling_keeps_every_cell_and_is_repeated_by_its_seed(seed: int) -> No
     assert first == second
     assert first.seed == seed
     assert Counter((c.variant.label, c.repeat) for c in first.cells) == Counter(
-        (label, repeat) for label in ("ext4", "xfs") for repeat in range(1, 6)
+        (label, repeat) for label in (EXT4, "xfs") for repeat in range(1, 6)
     )
     assert [cell.index for cell in first.cells] == list(range(10))
 

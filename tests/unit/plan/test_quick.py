@@ -59,7 +59,7 @@ def test_a_row_that_the_plan_reader_refuses_is_refused(word: str) -> None:
         quick_plan([word])
 
 
-def test_a_row_is_named_with_the_options_that_it_alone_has() -> None:
+def test_a_row_is_named_with_the_options_that_not_all_of_its_filesystem_have() -> None:
     for words, labels in (
         (["ext4", "xfs@-m reflink=0"], {"ext4", "xfs reflink=0"}),
         (["ext4:noatime", "ext4:noatime,nodelalloc"], {"ext4", "ext4 nodelalloc"}),
