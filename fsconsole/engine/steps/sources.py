@@ -154,12 +154,18 @@ def seen_of(work: CellWork, load: Workload) -> tuple[Seen, ...]:
 
 
 def change_in_words(work: CellWork, load: Workload) -> str:
-    """Return that a load's sources are no longer as they were read, in a clause; empty where they are, or it has none."""
+    """Return that a load's sources are no longer as they were read, in a clause; empty where they are, or it has none.
+
+    Raises Interrupted.
+    """
     known = _known(work, load)
     if not load.sources or known is None:
         return ""
+    hidden, is_stopped = hidden_from_loads(work), (lambda: work.run.requests.interrupting)
     try:
-        now = manifest.survey(load.sources, at_most=load.at_most_bytes, hidden=hidden_from_loads(work))
+        now = manifest.survey(load.sources, at_most=load.at_most_bytes, hidden=hidden, stop=is_stopped)
+    except Stopped as stopped:
+        raise Interrupted from stopped
     except SourceUnusable as error:
         return f"sources of '{load.name}' changed after they were read: {error}"
     is_same = known.is_steady and now.stamp == known.stamp

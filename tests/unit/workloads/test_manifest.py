@@ -105,6 +105,32 @@ def test_a_source_that_changes_while_it_is_read_is_told(tree: Path) -> None:
     assert read_manifest((str(tree),)).is_steady
 
 
+def test_a_file_that_grows_all_the_time_is_read_up_to_the_size_that_it_had(tree: Path) -> None:
+    grown = 0
+
+    def stop() -> bool:
+        nonlocal grown
+        grown += 1
+        assert grown < 200, "the reading never ends"
+        with (tree / "z" / "four").open("ab") as file:
+            file.truncate(file.tell() + 2 * 2**20)
+        return False
+
+    assert not read_manifest((str(tree),), stop=stop).is_steady
+
+
+def test_what_takes_the_place_of_a_file_or_of_a_folder_on_the_way_is_not_read(tree: Path, tmp_path: Path) -> None:
+    for entry in manifest._walk((str(tree),), (), lambda: False):
+        if entry.name == "four":
+            (tree / "z" / "four").unlink()
+            os.mkfifo(tree / "z" / "four")
+            with pytest.raises(OSError, match="replaced"):
+                manifest._read(entry, None, lambda: False)
+    (tmp_path / "way").symlink_to(tree)
+    with pytest.raises(SourceUnusable, match="way/b/one: the way to it has a symbolic link in it"):
+        survey((str(tmp_path / "way" / "b" / "one"),))
+
+
 @settings(max_examples=40, deadline=None)
 @given(at_most=st.integers(1, 300))
 def test_a_subset_is_the_first_files_in_sorted_order_and_cp_makes_just_it_of_its_roots(
