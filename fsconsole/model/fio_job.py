@@ -152,7 +152,8 @@ def load_of(sections: tuple[FioSection, ...]) -> FioLoad:
             continue
         clones, (first, step) = _number(job, "numjobs", 1), _ends_of(job)
         if "filename" in job:
-            shared[job["filename"]] = max(shared.get(job["filename"], 0), first + step * (clones - 1))
+            before, end = shared.get(job["filename"], 0), first + step * (clones - 1)
+            shared[job["filename"]] = before + end if _number(job, "file_append", 0) else max(before, end)
         else:
             files += clones * _number(job, "nrfiles", 1)
             space_bytes += clones * first + step * clones * (clones - 1) // 2

@@ -74,7 +74,8 @@ def test_what_was_written_until_the_filesystem_was_full_is_a_result_with_a_warni
 def test_a_load_that_could_write_nothing_at_all_is_a_failed_cell(state: RunState, filesystem: str):
     cell = cell_of(state, filesystem, 2)
     assert cell.status is CellStatus.FAILED, cell
-    assert cell.reason == "workload: 2 of 2 writers stopped: No space left on device"
+    why = "workload: 2 of 2 writers stopped: No space left on device; the filesystem on /dev/loop"
+    assert re.fullmatch(why + r"\d+ is full: [0-9.]+ (B|[KM]iB) of [0-9.]+ MiB are free", cell.reason), cell.reason
 
 
 def test_the_run_goes_on_after_each_of_them(state: RunState):

@@ -73,12 +73,15 @@ def failure_in_words(workload: Workload, result: protocol.LoadResult) -> str:
 
 
 def fullness_in_words(work: CellWork) -> str:
-    """Return that the cell's filesystem is full, in a clause; empty where it isn't."""
-    root = open_mount(work)
+    """Return that the cell's filesystem is full, in a clause; empty where it isn't, or isn't there any more."""
     try:
-        room = os.fstatvfs(root)
-    finally:
-        os.close(root)
+        with ExitStack() as opened:
+            root = open_mount(work)
+            opened.callback(os.close, root)
+            room = os.fstatvfs(root)
+    except (OSError, StepFailed):
+        # Of a pulled disk the load itself has said enough.
+        return ""
     where = f"the filesystem on {work.cell.target}"
     if room.f_files and not room.f_favail:
         return f"{where} is full: none of its {room.f_files} inodes is free"

@@ -81,11 +81,10 @@ def warm(work: CellWork, step: Step) -> StepResult:
 
 def _require_room(work: CellWork, load: Workload, counts: Counts) -> None:
     """Raise StepFailed where sources have grown since the plan was made so that no copy of them fits; none is read then."""
-    root = open_mount(work)
-    try:
+    with ExitStack() as opened:
+        root = open_mount(work)
+        opened.callback(os.close, root)
         room = os.fstatvfs(root)
-    finally:
-        os.close(root)
     wanted, free_bytes = copied_bytes(load, counts), room.f_bavail * room.f_frsize
     if wanted > free_bytes:
         has = f"the filesystem on {work.cell.target} has {format_bytes(free_bytes)} free"

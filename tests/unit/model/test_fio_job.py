@@ -210,6 +210,7 @@ def test_a_file_of_several_jobs_takes_its_space_once() -> None:
     job = "[global]\nsize=1g\nfilename=one\n[a]\nrw=write\nnumjobs=8\n[b]\nstonewall\nrw=randread\n"
     assert load_of(read_fio_job(job, "job.fio")).space_bytes == GIB
     assert not load_of(read_fio_job("[a]\nioengine=cpuio\ncpuload=50\nsize=1g\n", "job.fio")).space_bytes
+    assert load_of(read_fio_job(job + "file_append=1\n", "job.fio")).space_bytes == 2 * GIB
     names = "[a]\nrw=write\nfilesize=1m\nfilename=one:two\n"
     assert load_of(read_fio_job(names, "job.fio")).space_bytes == 2 * MIB
 
