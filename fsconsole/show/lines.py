@@ -61,18 +61,27 @@ class Chip:
     is_on: bool = False
     is_barred: bool = False
     """Not available; the line's explanation says why."""
+    is_implied: bool = False
+    """Applies since no other one is ticked."""
+    is_out: bool = False
+    """Ticked, and every variant with it is left out; the line's warning says why."""
 
     @property
     def text(self) -> str:
         """The value between what tells its state without a colour, and a place for the cursor before it."""
-        left, right = "[]" if self.is_on else "--" if self.is_barred else "  "
+        left, right = "[]" if self.is_on else "--" if self.is_barred else "()" if self.is_implied else "  "
         return f" {left}{printable(self.value)}{right}"
+
+    @property
+    def tone(self) -> str:
+        """The tone of its text; empty for that of its line."""
+        return "warning" if self.is_out else "strong" if self.is_on else ""
 
 
 OTHER = "other.."
 """Value of the chip that asks for further values."""
 FIRST_CHIP = 1
-"""The chip that the cursor is on at first: the one before it is the default, which is ticked already."""
+"""The chip that the cursor is on at first: the one before it is the default, which applies already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +93,8 @@ class Line:
     mark: Mark = Mark.NONE
     value: str = ""
     about: tuple[str, ...] = ()
+    warning: str = ""
+    """What keeps some of it from running; told before its explanation."""
     is_heading: bool = False
     """Can't be chosen."""
     is_faint: bool = False
@@ -97,7 +108,7 @@ class Line:
     @property
     def tone(self) -> str:
         """The tone of its text."""
-        return "heading" if self.is_heading else "faint" if self.is_faint else ""
+        return "heading" if self.is_heading else "faint" if self.is_faint else "warning" if self.warning else ""
 
 
 def matching(shown: Sequence[Line], text: str) -> tuple[Line, ...]:
@@ -163,26 +174,33 @@ class LineRows:
         if not line.chips or line.is_heading:
             return [(self.text(place)[row], line.tone)]
         rows = self._chip_rows(line.chips)
-        spans = [(self._chip_lead(line, row), line.tone)]
+        spans = [(self._chip_lead(line, row), "strong" if chip >= 0 else line.tone)]
         for number in rows[row]:
-            text, is_set = line.chips[number].text, line.chips[number].is_on and number > 0
+            text = self._chip_text(line.chips[number])
             if number == chip:
-                spans.append((f">{shorten_middle(text[1:], self._chip_room - 1)}", "chip"))
+                # Only the value stands out, behind the mark, with nothing of its neighbour's beside it.
+                at = max(0, len(text) - len(text.lstrip()) - 1)
+                end = len(text.rstrip())
+                spans += [(text[:at], line.tone), (f">{text[at + 1 : end]}", "cursor"), (text[end:], line.tone)]
             else:
-                spans.append((shorten_middle(text, self._chip_room), "strong" if is_set else line.tone))
+                spans.append((text, line.chips[number].tone or line.tone))
         return spans
 
     def chip_at(self, place: int, row: int, x: int) -> int | None:
         """Return the chip of a line in this column of one of its rows; None for none."""
-        line, begin = self.lines[place], 0
+        line = self.lines[place]
         if not line.chips:
             return None
-        numbers = self._chip_rows(line.chips)[row]
-        for number, (text, _) in zip((None, *numbers), self.spans(place, row), strict=True):
-            if begin <= x < begin + cells_of(text):
+        begin = cells_of(self._chip_lead(line, row))
+        for number in self._chip_rows(line.chips)[row]:
+            end = begin + cells_of(self._chip_text(line.chips[number]))
+            if begin <= x < end:
                 return number
-            begin += cells_of(text)
+            begin = end
         return None
+
+    def _chip_text(self, chip: Chip) -> str:
+        return shorten_middle(chip.text, self._chip_room)
 
     def _chip_lead(self, line: Line, row: int) -> str:
         lead = pad_right(line.mark.value, self._mark_width) if self._mark_width else ""
@@ -194,7 +212,7 @@ class LineRows:
         rows: list[list[int]] = [[]]
         left = self._chip_room
         for number, chip in enumerate(chips):
-            width = min(cells_of(chip.text), self._chip_room)
+            width = cells_of(self._chip_text(chip))
             if width > left and rows[-1]:
                 rows.append([])
                 left = self._chip_room

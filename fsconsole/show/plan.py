@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fsconsole import units
 from fsconsole.catalog.filesystem import DEFAULT, Catalog, Filesystem, Option, Scope, Verdict
@@ -56,28 +56,22 @@ def chips_of(
     """Return the default and the values of something, those that are set ticked; last a chip for typed ones."""
     values = (value for value in dict.fromkeys((*offered, *now)) if value != DEFAULT)
     own = (Chip(value, value in now, value in refused and value not in now) for value in values)
-    return (Chip(DEFAULT, not now or DEFAULT in now), *own, *((Chip(OTHER),) if is_typed else ()))
+    return (Chip(DEFAULT, DEFAULT in now, is_implied=not now), *own, *((Chip(OTHER),) if is_typed else ()))
 
 
 def ticked_values(chips: Sequence[Chip], value: str, *, compares_default: bool = True) -> tuple[str, ...]:
-    """Return the values after a chip was ticked, none for the default alone.
+    """Return the values after a chip was ticked, or unticked; where none is left the default applies.
 
-    The first value ticked replaces the default, which may be ticked again to be compared with it.
+    A default that no value stands for can't be compared: ticking it unticks the others.
     """
-    on = [chip.value for chip in chips if chip.is_on]
-    if value in on:
-        on.remove(value)
-    elif on == [DEFAULT] or (value == DEFAULT and not compares_default):
-        on = [value]
-    else:
-        on.append(value)
-    found = tuple(chip.value for chip in chips if chip.value in on)
-    return () if found == (DEFAULT,) else found
+    if value == DEFAULT and not compares_default:
+        return ()
+    return tuple(chip.value for chip in chips if chip.is_on != (chip.value == value))
 
 
 def knob_line(key: Key, line_key: str, values: tuple[str, ...]) -> Line:
     """Return the line of a setting, or of a knob of arrays, with its values as chips."""
-    told = [key.help]
+    told = [key.help, "default: left as it is, and not compared."]
     if key.levels != LEVELS:
         told.append(f"Only {', '.join(key.levels)}: another level {key.lacks}.")
     chips = chips_of(key.offered, values, is_typed=key.kind.is_typed)
@@ -140,8 +134,9 @@ def section_lines(  # noqa: PLR0913 (each is a fact of its own)
     """
     rows = [candidate for candidate in outcome.candidates if candidate.is_row]
     counts = Counter(counted.checklists[each.number] for each in rows if each.of_checklist)
+    lacks = {counted.checklists[number]: why for number, why in _warnings(outcome).items()}
     lines = [
-        _filesystem(draft, filesystem, number, counts[number] if number is not None else 0, here)
+        _filesystem(draft, filesystem, number, counts, here, "" if number is None else lacks.get(number, ""))
         for filesystem in catalog.filesystems
         for number in (checklists_of(draft, filesystem.name) or (None,))
     ]
@@ -157,7 +152,9 @@ def section_lines(  # noqa: PLR0913 (each is a fact of its own)
     return (begin, *lines, *(Line(key, name, value=_short(count)) for key, name, count in others))
 
 
-def _filesystem(draft: Draft, filesystem: Filesystem, number: int | None, rows: int, here: ThisMachine) -> Line:
+def _filesystem(  # noqa: PLR0913, PLR0917 (each is a fact of its own)
+    draft: Draft, filesystem: Filesystem, number: int | None, counts: Mapping[int, int], here: ThisMachine, warning: str
+) -> Line:
     lacks, title = here.why_not(filesystem), filesystem.title.removeprefix(f"{filesystem.name}: ")
     is_on = number is not None and number not in draft.off_checklists
     mark = Mark.ON if is_on else Mark.BARRED if lacks else Mark.OFF
@@ -169,7 +166,47 @@ def _filesystem(draft: Draft, filesystem: Filesystem, number: int | None, rows: 
     )
     key = f"options {number}" if number is not None else f"{NEW} {filesystem.name}"
     name = checklist_name(draft, number) if number is not None else filesystem.name
-    return Line(key, name, mark, _short(rows), about, is_faint=mark is Mark.BARRED)
+    rows = 0 if number is None else counts[number]
+    value = f"{_short(rows) or 0}!" if warning and is_on else _short(rows)
+    return Line(key, name, mark, value, about, warning if is_on else "", is_faint=mark is Mark.BARRED)
+
+
+def _left_out(candidate: Candidate) -> str:
+    """Return why a variant is left out, as a clause; empty where it is a row, or was unticked."""
+    if candidate.is_row or candidate.is_excluded:
+        return ""
+    return candidate.broken or "same as a variant above"
+
+
+def _warnings(outcome: Outcome) -> dict[int, str]:
+    """Return what keeps variants of a checklist from running, by its number in the plan that was counted."""
+    cells = outcome.plan.cells if outcome.plan is not None else ()
+    unable = {cell.variant.label: cell.unavailable for cell in reversed(cells)}
+    found: dict[int, list[tuple[str, str]]] = {}
+    for candidate, label in zip(outcome.candidates, outcome.labels, strict=True):
+        out, why = _left_out(candidate), unable.get(label, "") if candidate.is_row else ""
+        if candidate.of_checklist and (out or why):
+            found.setdefault(candidate.number, []).append(("left out", out) if out else ("can't run", why))
+    return {
+        number: f"{len(lacks)} {lacks[0][0]}: {lacks[0][1]}{_and_more([why for _, why in lacks])}."
+        for number, lacks in found.items()
+    }
+
+
+def _and_more(whys: Sequence[str]) -> str:
+    more = len(set(whys)) - 1
+    return f"; and {more} more" if more else ""
+
+
+def warning_line(outcome: Outcome, width: int) -> str:
+    """Return why variants are left out and cells can't run, in a line; empty where there are none."""
+    cells = outcome.plan.cells if outcome.plan is not None else ()
+    told = (
+        ("left out", [why for why in map(_left_out, outcome.candidates) if why]),
+        ("can't run", [cell.unavailable for cell in cells if cell.unavailable]),
+    )
+    words = (f"{len(whys)} {lack}: {whys[0]}{_and_more(whys)}" for lack, whys in told if whys)
+    return shorten_end(printable("; ".join(words)), width)
 
 
 START = "start"
@@ -208,6 +245,10 @@ def totals(
     if outcome.plan is None:
         return outcome.problem, outcome.hint
     plan = outcome.plan
+    out = sum(map(bool, map(_left_out, outcome.candidates)))
+    is_out = f" ({out} left out)" if out else ""
+    if not plan.cells and out:
+        return f"0 variants{is_out}, 0 cells.", _devices(disks, missing, width)
     if not plan.cells:
         first = "0 variants, 0 cells. No variant is ticked."
         second = "To start: tick a filesystem, or one of the variants; raw is under Repeats."
@@ -217,11 +258,12 @@ def totals(
     can = f" ({stuck} can't run)" if stuck else ""
     size = size_words(plan.estimate.bytes_to_write, plan.estimate.likely_bytes)
     lasts = units.format_guess(plan.estimate.elapsed_s)
-    counts = f"{_count(rows, 'variant')}, {_count(len(plan.cells), 'cell')}{can}"
+    counts = f"{_count(rows, 'variant')}{is_out}, {_count(len(plan.cells), 'cell')}{can}"
     first = f"{counts}; {size} to write, about {lasts}"
     if cells_of(first) > width:
         # The most a pilot may choose is said with each load.
-        first = f"{counts}; {size.partition(', at most')[0]} to write, about {lasts}"
+        size = size.partition(", at most")[0]
+        first = f"{counts}; {size}{'' if is_out and can else ' to write'}, about {lasts}"
     first = shorten_end(first, width)
     return first, _devices(disks, missing, width, together=plan.cells[0].array is not None)
 
@@ -330,19 +372,26 @@ MORE = "more"
 """Key of the line that lists the other options."""
 
 
-def common_lines(checklist: Checklist, filesystem: Filesystem, here: ThisMachine) -> tuple[Line, ...]:
-    """Return the options that are compared most often, and those that have a value; then how many more there are."""
+def common_lines(
+    checklist: Checklist, filesystem: Filesystem, here: ThisMachine, made: Sequence[Candidate] = ()
+) -> tuple[Line, ...]:
+    """Return the options that are compared most often, and those that have a value; then how many more there are.
+
+    made: the variants that the checklist comes to.
+    """
     ranked = sorted(filesystem.options, key=lambda option: option.common or len(filesystem.options))
     first = [option for option in ranked if option.common or values_of(checklist, option.scope, option.name)]
     more = len(filesystem.options) - len(first)
     return (
         Line("group", f"Common options of {filesystem.name}", is_heading=True),
-        *(_option(checklist, filesystem, option, here) for option in first),
+        *(_option(checklist, filesystem, option, here, made) for option in first),
         *((Line(MORE, f"{more} more options: / finds one, enter lists all"),) if more else ()),
     )
 
 
-def option_lines(checklist: Checklist, filesystem: Filesystem, here: ThisMachine) -> tuple[Line, ...]:
+def option_lines(
+    checklist: Checklist, filesystem: Filesystem, here: ThisMachine, made: Sequence[Candidate] = ()
+) -> tuple[Line, ...]:
     """Return a line for each option: the common ones first, then each below the name of its group."""
     groups: dict[str, list[Option]] = {}
     for option in sorted(filesystem.options, key=lambda option: option.common):
@@ -353,7 +402,7 @@ def option_lines(checklist: Checklist, filesystem: Filesystem, here: ThisMachine
         for group, options in ((f"Common options of {filesystem.name}", common), *groups.items())
         for line in (
             Line(f"group {group}", group, is_heading=True),
-            *(_option(checklist, filesystem, option, here) for option in options),
+            *(_option(checklist, filesystem, option, here, made) for option in options),
         )
     )
 
@@ -373,20 +422,42 @@ def taken_values(filesystem: Filesystem, option: Option, here: ThisMachine) -> t
     return tuple(value for value in option.values_to_try if not here.refusal(filesystem, option, value))
 
 
-def _option(checklist: Checklist, filesystem: Filesystem, option: Option, here: ThisMachine) -> Line:
+def made_by(counted: Draft, outcome: Outcome, number: int) -> tuple[Candidate, ...]:
+    """Return the variants that a checklist of the draft comes to; outcome is that of counted."""
+    listed = (each for each in outcome.candidates if each.of_checklist)
+    return tuple(each for each in listed if counted.checklists[each.number] == number)
+
+
+def _option(
+    checklist: Checklist, filesystem: Filesystem, option: Option, here: ThisMachine, made: Sequence[Candidate]
+) -> Line:
     values = values_of(checklist, option.scope, option.name)
     barred = not values and not taken_values(filesystem, option, here) and bool(option.values_to_try)
     refused = {value for value in option.values_to_try if here.refusal(filesystem, option, value)}
     texts = tuple(option.texts.values()) or (option.template,)
     both = all(filesystem.option(option.name, scope) is not None for scope in Scope)
+    chips = chips_of(option.values_to_try, values, refused, is_typed=not option.texts and not barred)
+    out = {value: why for value in values if (why := _why_out(filesystem, option, value, made))}
     return Line(
         key=key_of(option),
         name=f"{option.name} ({option.scope.value})" if both else option.name,
         about=tuple(_about(filesystem, option, here, barred=barred)),
+        warning="; ".join(f"{value}: left out: {why}" for value, why in out.items()),
         is_faint=barred,
         found_by=" ".join((option.scope.value, option.group, option.help, *values, *option.old_names, *texts)),
-        chips=chips_of(option.values_to_try, values, refused, is_typed=not option.texts and not barred),
+        chips=tuple(replace(chip, is_out=chip.value in out) for chip in chips),
     )
+
+
+def _why_out(filesystem: Filesystem, option: Option, value: str, made: Sequence[Candidate]) -> str:
+    """Return the rule about a value by which all variants with it are left out; empty where some are rows."""
+    own = [each for each in made if (option.name, value) in each.values and not each.is_excluded]
+    if not option.has_words(value) or not all(each.broken for each in own):
+        return ""
+    word = f"{option.scope.value} {option.text(value)}"
+    about = {rule.why: (rule.when, *rule.excludes) for rule in filesystem.rules}
+    found = (each.broken for each in own if any(f"{word}=".startswith(f"{part}=") for part in about[each.broken]))
+    return next(found, "")
 
 
 def why_barred(line: Line, value: str) -> str:

@@ -16,8 +16,10 @@ from textual.widgets import Button, DataTable, Input, OptionList
 
 from fsconsole.show.terminal import ASCII, SAFE, WIDE, Colours, Glyphs
 from fsconsole.tui.terminal import plain
-from tests.tui.harness import console, drive, picture, strips
+from tests.tui.at_plan import catalog_answer
+from tests.tui.harness import Scripted, console, drive, picture, strips
 from tests.tui.on_a_pty import ESCAPES, read_for, read_until, terminal
+from tests.tui.waiting import shows
 
 
 class Sample(Screen[None]):
@@ -77,6 +79,21 @@ async def test_what_the_keys_go_to_differs_from_what_they_do_not(kind: Colours, 
         rows = await after("tab", "down")
         assert drawn(rows, "option 1") != drawn(rows, "option 2")
         assert drawn(await after("tab", "tab"), "Start") != drawn(first, "Start")
+
+
+@pytest.mark.parametrize("kind", Colours)
+async def test_of_a_row_of_values_only_the_one_at_the_cursor_stands_out(kind: Colours) -> None:
+    app = console(Scripted({"catalog": catalog_answer()}), colours=kind)
+    async with drive(app, "2") as pilot:
+        await shows(pilot, "(default) >on   off", "2 variants")
+        row = next(strip for strip in strips(pilot) if "delalloc" in strip.text)
+        plain_style = next(segment.style for segment in row if "default" in segment.text)
+        marked = "".join(
+            segment.text
+            for segment in row
+            if segment.style and (segment.style.reverse or segment.style.bgcolor != plain_style.bgcolor)
+        )
+        assert marked == ">on"
 
 
 UTF8 = {"LANG": "C.UTF-8"}

@@ -64,7 +64,7 @@ async def test_knobs_are_judged_as_they_are_typed_and_a_second_list_of_arrays_is
         await hand.sees("raid1 has no chunks")
         assert arrays_of(hand) == (ArrayAxis(("raid1",)),)
         await hand.keys("slash", *"stripe")
-        await hand.sees("stripe_cache_size", "[default]")
+        await hand.sees("stripe_cache_size", "(default)")
         assert "raid0 0" not in [line.key for line in hand.screen.query_one("#lines", Choices).lines_shown]
         await hand.begin()
         await hand.go_to("arrays")

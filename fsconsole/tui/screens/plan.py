@@ -62,9 +62,9 @@ class PlanScreen(ConsoleScreen):
     CSS_PATH = "plan.tcss"
     HELP: ClassVar[str] = """
 What is compared: filesystems (left) with their options (right), loads, arrays, settings of disks and kernel.
-Arrows go to a value, enter or space ticks it. Several ticked values are compared, in all combinations.
-[on] is ticked; -on- is not available here, and the lines below the list say why.
-default: the tools decide. other.. asks for a value.
+Arrows go to a value; enter or space ticks it, or unticks it. Several ticked values are compared, in all combinations.
+[on] is ticked. (default) applies as long as none is: the tools decide. [default] is compared with the others.
+-on- is not available here, and the lines below the list say why. other.. asks for a value.
 / finds an option by its name, an old name, or a word of its help.
 Custom takes mkfs and mount options as the tools have them.
 D makes a second list of the same filesystem, for options that go together.
@@ -169,9 +169,14 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         first, second = view.totals(outcome, self.disks, self.missing, self.size.width, reading)
         is_wrong = outcome is not None and outcome.plan is None
         power = outcome.power if outcome is not None else None
+        warning = view.warning_line(outcome, self.size.width) if outcome is not None else ""
         finds = power_line(power, self.size.width) if power is not None else ""
         self.query_one("#totals").set_class(is_wrong, "-wrong")
-        told = (plain(first, "$error" if is_wrong else "bold"), plain(second), plain(finds))
+        told = (
+            plain(first, "$error" if is_wrong else "bold"),
+            plain(second),
+            plain(warning, "$warning") if warning else plain(finds),
+        )
         self.put("#totals", lines(*told), layout=False)
 
     def _first_section(self) -> str:
@@ -318,8 +323,10 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         if widget.id == (self.focused.id if isinstance(self.focused, Choices) else at):
             is_narrowed = widget.id != "sections" and self._filter(widget.id or "").is_narrowed
             nothing = "" if is_narrowed else "Nothing here yet."
-            about = (nothing,) if widget.looked_at is None else widget.looked_at.about
-            self.put("#about", lines(*map(plain, about)), layout=False)
+            line = widget.looked_at
+            warning = [plain(line.warning, "$warning")] if line is not None and line.warning else []
+            about = (nothing,) if line is None else line.about
+            self.put("#about", lines(*warning, *map(plain, about)), layout=False)
 
     def _show_section(self) -> None:
         if self.section_key == "arrays":

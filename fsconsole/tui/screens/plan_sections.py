@@ -18,6 +18,7 @@ from fsconsole.plan.draft import Draft
 from fsconsole.plan.keys import Key
 from fsconsole.plan.outcome import Outcome, ThisMachine
 from fsconsole.plan.planfile import Checklist, VariantText
+from fsconsole.plan.rows import Candidate
 from fsconsole.show import plan as view
 from fsconsole.show import plan_forms
 from fsconsole.show.lines import Line, Mark
@@ -179,11 +180,15 @@ class Options(Section):
 
     def lines(self) -> tuple[Line, ...]:
         """Return the common options, and those that are set."""
-        return view.common_lines(self._checklist, self.filesystem, self.desk.here)
+        return view.common_lines(self._checklist, self.filesystem, self.desk.here, self._made)
 
     def all_lines(self) -> tuple[Line, ...]:
         """Return every option."""
-        return view.option_lines(self._checklist, self.filesystem, self.desk.here)
+        return view.option_lines(self._checklist, self.filesystem, self.desk.here, self._made)
+
+    @property
+    def _made(self) -> tuple[Candidate, ...]:
+        return () if self.number is None else view.made_by(self.desk.counted, self.desk.outcome, self.number)
 
     def toggled(self) -> Draft:
         """Return the draft with the list ticked, or unticked; one that can't be used here isn't ticked."""
@@ -216,7 +221,7 @@ class Options(Section):
             return text
 
         title = f"{filesystem.name}: {option.name} ({option.scope.value})"
-        told = f"{option.help}. Several are compared; {DEFAULT}: {filesystem.name}'s own choice."
+        told = f"{option.help}. Several are compared; {DEFAULT}, or none: {filesystem.name}'s own choice."
         dialog = ValuesScreen(title, told, {DEFAULT: ""} | refusals, now, accepted)
         return Asked(dialog, lambda values: self._with_values(option, () if values == (DEFAULT,) else values))
 

@@ -83,7 +83,6 @@ class List(Toned, ScrollView, can_focus=True, inherit_bindings=False):
     List > .list--faint { color: $text-disabled; }
     List > .list--head { text-style: bold; color: $primary; }
     List > .list--column { text-style: bold reverse; }
-    List > .list--chip { text-style: bold; }
     List > .list--cursor {
         color: $block-cursor-blurred-foreground; background: $block-cursor-blurred-background;
         text-style: $block-cursor-blurred-text-style;
@@ -165,8 +164,8 @@ class List(Toned, ScrollView, can_focus=True, inherit_bindings=False):
             is_at = rows.has_cursor and rows.item_at(line) == self.cursor
             if rows.is_pointed:
                 spans = [("> " if is_at else "  ", ""), *spans]
-            if is_at:
-                spans, tone = [(text, "chip" if tone == "chip" else "cursor") for text, tone in spans], "cursor"
+            if is_at and not rows.has_spot(self.cursor):
+                spans, tone = [(text, "cursor") for text, _ in spans], "cursor"
         else:
             return Strip.blank(width, self.rich_style)
         segments = [Segment(printable(text), self.tone_style(f"list--{tone}")) for text, tone in spans]

@@ -14,7 +14,7 @@ Spans = Sequence[tuple[str, str]]
 """Parts of one line: text, and tone (one of TONES, or nothing)."""
 TONES = (
     *("strong", "weak", "good", "bad", "error", "warning", "primary", "value", "free", "hazard"),
-    *("faint", "heading", "head", "column", "rule", "cursor", "chip"),
+    *("faint", "heading", "head", "column", "rule", "cursor"),
     *("map0", "map1", "map2", "map3", "map4", "map5"),
 )
 _SHEET_TONES = {"bold": "strong", "green": "free", "yellow": "hazard"}
@@ -60,6 +60,10 @@ class Rows:
 
     def is_heading(self, item: int) -> bool:
         """Return whether the cursor passes over an item."""
+        return False
+
+    def has_spot(self, item: int) -> bool:
+        """Return whether its own tones show the cursor, on one part of it."""
         return False
 
 
@@ -149,6 +153,9 @@ class LineItems(Keyed):
 
     def is_heading(self, item: int) -> bool:
         return self.rows.lines[item].is_heading
+
+    def has_spot(self, item: int) -> bool:
+        return bool(self.rows.lines[item].chips)
 
 
 class TableRows(Keyed):

@@ -115,7 +115,7 @@ def test_every_level_and_knob_has_a_line_with_help() -> None:
     assert set(plan_view.KNOBS) == {key.name for key in ARRAY} - {"level"}
     for line in lines.values():
         assert line.is_heading or (
-            line.about and (line.mark is Mark.OFF or line.chips[0] == Chip("default", is_on=True))
+            line.about and (line.mark is Mark.OFF or line.chips[0] == Chip("default", is_implied=True))
         )
 
 
@@ -127,19 +127,20 @@ def test_a_line_says_what_is_given_and_what_is_compared() -> None:
     assert lines["made 1"].name == "raid5 512KiB, assume-clean"
 
 
-def test_the_first_value_ticked_replaces_the_default_and_further_ones_are_compared() -> None:
+def test_each_value_is_ticked_and_unticked_by_itself_and_without_one_the_default_applies() -> None:
     def ticks(*values: str, compares_default: bool = True) -> tuple[str, ...]:
         now: tuple[str, ...] = ()
         for value in values:
             chips = plan_view.chips_of(("on", "off"), now)
+            assert chips[0].is_implied == (not now)
             now = plan_view.ticked_values(chips, value, compares_default=compares_default)
         return now
 
     assert ticks("on") == ("on",)
     assert ticks("on", "off") == ticks("off", "on") == ("on", "off")
-    assert ticks("on", "default") == ("default", "on")
-    # The last that is unticked leaves the default, and that alone can't be unticked.
-    assert ticks("on", "on") == ticks("default") == ticks("on", "default", "on") == ()
+    assert ticks("on", "default") == ticks("default", "on") == ("default", "on")
+    assert ticks("on", "default", "on") == ticks("default") == ("default",)
+    assert ticks("on", "on") == ticks("default", "default") == ()
     # A default that no value stands for can't be compared: it takes the place of the others.
     assert ticks("on", "off", "default", compares_default=False) == ()
 

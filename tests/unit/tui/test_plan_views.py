@@ -23,7 +23,7 @@ from fsconsole.plan.planfile import TargetSpec
 from fsconsole.show import plan as view
 from fsconsole.show import plan_forms
 from fsconsole.show.lines import Chip, Line, LineRows, Mark
-from fsconsole.text import GIB, cells_of, printable
+from fsconsole.text import GIB, MIB, cells_of, printable
 from fsconsole.tui import planfiles
 from tests.unit.plan.examples import DESIGN, parse
 from tests.unit.plan.test_writer import workloads
@@ -141,10 +141,37 @@ def test_chips_take_further_rows_where_there_is_no_room_and_tell_their_state_wit
     chips = (Chip("default"), Chip("on", is_on=True), Chip("no", is_barred=True), Chip("x" * 40))
     rows = LineRows([Line("a", "some_option", chips=chips), Line("b", "c")], 40)
     assert rows.text(0) == ("some_option   default  [on] -no-", f"{'':14}{'x' * 11}...{'x' * 11} ")
-    assert [text for text, tone in rows.spans(0, 0, 1) if tone == "chip"] == [">[on]"]
+    for number, text in enumerate((">default", ">[on]", ">-no-")):
+        assert [text for text, tone in rows.spans(0, 0, number) if tone == "cursor"] == [text]
+        # What stands before the mark of a value that isn't ticked is blank.
+        line = "".join(text for text, _ in rows.spans(0, 0, number))
+        assert line == rows.text(0)[0].replace(f" {text[1:]}", text, 1)
     found = [rows.chip_at(0, 0, x) for x in (0, 14, 23, 30, 39)]
     assert found == [None, 0, 1, 2, None]
     assert [rows.chip_at(0, 1, 14), rows.chip_at(1, 0, 3)] == [3, None]
+
+
+def test_what_no_variant_can_have_says_why_at_the_value_at_the_filesystem_and_in_the_totals() -> None:
+    draft = drafts.with_values(new_draft(), 0, Scope.MOUNT, "journal_async_commit", ("on",))
+    draft = drafts.with_values(draft, 0, Scope.MOUNT, "commit", ("60", "600"))
+    found = outcome(draft, small := TargetSpec("/dev/loop7", 256 * MIB))
+    why = "can't mount with journal_async_commit in data=ordered mode, which is the default"
+    shown = view.common_lines(draft.plan.checklists[0], EXT4, HERE, view.made_by(draft, found, 0))
+    told = {line.name: (line.warning, [chip.value for chip in line.chips if chip.is_out]) for line in shown}
+    assert told["journal_async_commit"] == (f"on: left out: {why}", ["on"])
+    assert told["commit"] == ("", [])
+    lines = view.section_lines(draft, draft, found, CATALOG, HERE, with_variants=True)
+    sections = {line.name: (line.value, line.warning) for line in lines}
+    assert sections["ext4"] == ("0!", f"2 left out: {why}.")
+    assert sections["xfs"] == ("1!", "1 can't run: xfs needs at least 300.0 MiB, /dev/loop7 has 256.0 MiB.")
+    assert view.totals(found, (small,), (), 80)[0].startswith("1 variant (2 left out), 5 cells (5 can't run); ")
+    assert (
+        view.warning_line(found, 300)
+        == f"2 left out: {why}; 5 can't run: xfs needs at least 300.0 MiB, /dev/loop7 has 256.0 MiB"
+    )
+    # With the default beside it, one of each is left.
+    beside = drafts.with_values(draft, 0, Scope.MOUNT, "journal_async_commit", ("default", "on"))
+    assert view.totals(outcome(beside), (), (), 80)[0].startswith("3 variants (2 left out), 15 cells; ")
 
 
 def test_what_a_kernel_refuses_is_barred_with_its_words() -> None:
