@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fsconsole.cli.app import AsJson, Group, RunsDir, by_path, show_help_for_nothing
-from fsconsole.cli.complaint import need_root, require_agreement
+from fsconsole.cli.complaint import need_root, require_agreement, terminal_width
 from fsconsole.model import DEFAULT_RUNS_DIR, DEFAULT_SCRATCH_DIR
-from fsconsole.text import printable
+from fsconsole.text import cells_of, printable
 from fsconsole.units import (
     format_bytes,
     format_elapsed,
@@ -73,7 +73,7 @@ def table_lines(devices: Sequence[ListedDevice], width: int, *, ascii_only: bool
 
     from fsconsole.show.devices import entries_of, lay_out
     from fsconsole.show.terminal import ASCII, SAFE
-    from fsconsole.text import cells_of, pad_right, wrap
+    from fsconsole.text import pad_right, wrap
 
     sheet = lay_out(entries_of(devices), None, width, ASCII if ascii_only else SAFE)
     *columns, (title, room) = sheet.columns
@@ -284,5 +284,8 @@ def _tell_all(found: Sequence[Scratch]) -> None:
     typer.echo(f"{'id':<8}  {'device':<12}  {'size':>10}  file")
     for one in found:
         size, device = format_bytes(one.size_bytes), one.device or "detached"
-        purpose = f"  {one.purpose}" if one.purpose else ""
-        typer.echo(f"{one.scratch_id}  {device:<12}  {size:>10}  {printable(one.path + purpose)}")
+        lead = f"{one.scratch_id}  {device:<12}  {size:>10}"
+        file = printable(f"{one.path}  {one.purpose}".rstrip())
+        # A path stays whole, to be copied.
+        fits = len(lead) + 2 + cells_of(file) <= terminal_width()
+        typer.echo(f"{lead}  {file}" if fits else f"{lead}\n    {file}")
