@@ -34,20 +34,22 @@ class AsTyped:
     """Stands where typer keeps what turns a word into a value."""
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Return a word, or a list of words; what wasn't given is None, or empty, as typer has it."""
-        if value == "" and not param.required and param.param_type_name == "argument":
+        """Return a word, or a list of words; what wasn't given is None, or empty, as typer has it. Raises Misused."""
+        is_list = param.multiple or param.nargs == -1
+        if "" in ((value or ()) if is_list else (value,)):
             _require_default(param, ctx)
-        if param.multiple or param.nargs == -1:
+        if is_list:
             return () if value is None else [str(word) for word in value]
         return None if value is None else str(value)
 
 
 def _require_default(param: Any, ctx: Any) -> None:
-    """Raise Misused for an empty word, such as a script's unset variable, where no word has a meaning of its own."""
+    """Raise Misused unless an empty word is the default: a script's unset variable must mean no run, disk or directory."""
     if ctx.get_parameter_source(param.name).name == "COMMANDLINE":
         from fsconsole.errors import Misused
 
-        raise Misused(what=f"{param.metavar} is empty.", nearest="", command=ctx.command_path)
+        name = param.opts[0] if param.param_type_name == "option" else param.metavar or param.name
+        raise Misused(what=f"{name} is empty.", nearest="", command=ctx.command_path)
 
 
 class AsChosen:
@@ -96,11 +98,6 @@ JsonLines = Annotated[bool, typer.Option("--json", help="Print JSON, one object 
 
 def _keep_runs_dir(given: str) -> str:
     """Keep a directory of runs in the variable, from which commands, their children and hints have it."""
-    if not given:
-        from fsconsole.errors import Misused
-
-        # A script's unset variable would mean the current directory.
-        raise Misused(what="--runs is empty.", nearest="", command="fsconsole")
     if given != os.environ.get(RUNS_VARIABLE, DEFAULT_RUNS_DIR):
         os.environ[RUNS_VARIABLE] = given
     return given

@@ -140,11 +140,12 @@ def show_directories(
     if as_json:
         answer = replace(plan_answer(found.plan, (), "", (), cell, power=power), directories=directories)
         typer.echo(document_text(answer, indent=2))
-        return
-    command = command_line("run", file, directories=words, runs=runs)
-    lines = directory_plan_lines(found.plan, directories, command, power, every=every, width=terminal_width())
-    typer.echo("\n".join(lines))
-    require_runnable(found.plan, file)
+    else:
+        command = command_line("run", file, directories=words, runs=runs)
+        lines = directory_plan_lines(found.plan, directories, command, power, every=every, width=terminal_width())
+        typer.echo("\n".join(lines))
+    if cell is None:
+        require_runnable(found.plan, file)
 
 
 def show(file: str, devices: list[str], runs: str, *, as_json: bool, every: bool, cell: int | None = None) -> None:

@@ -65,6 +65,12 @@ def test_a_plan_of_which_nothing_can_run_is_shown_and_is_an_error(tmp_path: Path
     assert done.stdout.startswith("none\n")
     assert done.returncode == ExitCode.PLAN_BAD_VALUE
     assert "no cell of this plan can be run: " in done.stderr
+    assert run_command("plan", str(plan), "--json").returncode == ExitCode.PLAN_BAD_VALUE
+    plan.write_text(
+        UNAVAILABLE.replace('[[variant]]\ntype = "ext4"\nmount = "nomballoc"\n', "").replace("1MiB", "900TiB")
+    )
+    for words in ((), ("--json",)):
+        assert run_command("plan", str(plan), "-D", str(tmp_path), *words).returncode == ExitCode.PLAN_BAD_VALUE
 
 
 def test_csv_is_as_measured_and_has_apostrophes_for_a_spreadsheet_alone(tmp_path: Path) -> None:

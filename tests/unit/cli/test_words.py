@@ -9,6 +9,7 @@ import typer
 from typer.main import get_group
 
 from fsconsole.cli.app import Group
+from fsconsole.errors import Misused
 
 Taken = dict[str, object]
 
@@ -45,12 +46,14 @@ def test_words_are_what_typer_would_make_of_them_and_still_checked() -> None:
     for words in (
         ["one"],
         ["one", "two", "three"],
-        ["", "--name", ""],
         ["one", "--each", "a", "--each", "b", "--count", "7", "--flag"],
         ["--name", "12", "--", "--flag", "-x"],
         ["grün", "--name", "\N{SNOWMAN}"],
     ):
         assert said(Group, words) == said(None, words)
+    for empty in ([""], ["one", "two", ""], ["one", "--name", ""], ["one", "--each", ""]):
+        with pytest.raises(Misused, match="is empty"):
+            said(Group, empty)
     with pytest.raises(typer.TyperException, match="integer"):
         said(Group, ["one", "--count", "many"])
     with pytest.raises(typer.TyperException):
