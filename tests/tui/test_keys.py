@@ -12,6 +12,7 @@ from textual.binding import Binding
 from textual.dom import DOMNode
 
 from fsconsole.client.children import Done
+from fsconsole.errors import ExitCode
 from fsconsole.model.events import Verb
 from fsconsole.tui import app as tui_app
 from fsconsole.tui import keys, screens, widgets
@@ -75,12 +76,15 @@ async def test_no_plain_letter_asks_more_of_a_living_run_than_to_pause_or_to_sto
 @pytest.mark.parametrize("mode", ["5", "4"])
 async def test_no_plain_letter_changes_a_kept_run(tmp_path: Path, mode: str) -> None:
     recorded("stopped", tmp_path)
-    children = Scripted({"devices": Done((), 0, NO_DEVICES, "")})
+    unasked = Done((), ExitCode.CONSENT_MISSING, "", "fsconsole: its figures are gone then\n")
+    children = Scripted({"devices": Done((), 0, NO_DEVICES, ""), "runs delete": unasked})
     async with drive(console(children, runs_dir=tmp_path), mode) as pilot:
         for letter in LETTERS:
             await pilot.press(letter, "escape")
             await pilot.pause()
-    assert children.acted == []
+    # The command itself refuses to delete what it wasn't told to.
+    assert [words[:2] for words in children.acted] == [("runs", "delete")] * (mode == "5")
+    assert not any("--yes" in words for words in children.acted)
 
 
 @pytest.mark.parametrize(

@@ -426,7 +426,7 @@ class RunScreen(ConsoleScreen):
 
     def action_cell(self) -> None:
         """Show the marked variant's running or latest cell, or the marked one; the others of its row are beside it."""
-        # Here, since that screen shows outputs as this one does.
+        # Here, since nobody needs it who only watches.
         from fsconsole.tui.screens.cell import CellScreen  # noqa: PLC0415
 
         snapshot = self.snapshot
