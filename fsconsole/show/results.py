@@ -25,7 +25,7 @@ from fsconsole.results.blocks import (
     blocks_of,
 )
 from fsconsole.results.columns import figures_in
-from fsconsole.results.content import heading, publication_words
+from fsconsole.results.content import heading, instant, publication_words
 from fsconsole.results.curves import CurveChoice, block_charts, numeric_axes
 from fsconsole.results.curves_text import chart_lines
 from fsconsole.results.figures import RESUME
@@ -33,11 +33,12 @@ from fsconsole.results.grid import Grid, highest_first
 from fsconsole.results.published import beside
 from fsconsole.results.sentences import RunFindings, findings_lines
 from fsconsole.results.table import Column, TableRow, TableValue
+from fsconsole.results.why import why_words
 from fsconsole.show.bars import bar_lines, toned, with_bars
 from fsconsole.show.lines import Line, TextLine, text_lines
 from fsconsole.show.more_rounds import next_words
 from fsconsole.show.replay import Race, can_race
-from fsconsole.show.results_row import compared_words, row_lines
+from fsconsole.show.results_row import baseline_of, compared_words, row_lines
 from fsconsole.show.runs import RunEntry, comparable_lines
 from fsconsole.show.terminal import Glyphs
 from fsconsole.text import cells_of, printable, shorten_middle, wrap
@@ -347,6 +348,21 @@ def title_lines(look: Look, width: int) -> tuple[TextLine, ...]:
     return tuple(
         TextLine(line, "strong" if titled and index == 0 else "") for index, part in enumerate(parts) for line in part
     )
+
+
+def recorded_words(state: RunState) -> str:
+    """Return where and when a run was recorded: "recorded on vm (Linux 6.18.44) on 2026-11-23"."""
+    begun = state.started[-1] if state.started else None
+    where = "" if begun is None else f" on {printable(begun.hostname)} (Linux {printable(begun.kernel)})"
+    return f"recorded{where} on {instant(state.request.created_wall_ns)[:10]}"
+
+
+def decided_row(view: BlockView) -> str:
+    """Return the key of the first row whose pane says why it differs; empty where there is none."""
+    block = view.block
+    rows = block.rows if block is not None else ()
+    told = (row.row.id for row in rows if block is not None and why_words(row, baseline_of(row, block)))
+    return next(told, "")
 
 
 def compare_lines(runs: Sequence[RunEntry], published: Sequence[Publication], *, is_with: bool) -> tuple[Line, ...]:

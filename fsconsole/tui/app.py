@@ -36,7 +36,6 @@ from fsconsole.tui.terminal import BriefFilter, ColourFilter, GlyphFilter, theme
 from fsconsole.tui.watch import in_background
 from fsconsole.tui.widgets.chrome import BlockScrollBar, Head
 
-_TOUR = "A recorded run: v replays the race, up and down tell why, A says what may be best, enter opens a cell, 1 to 5 screens."
 _STARTS_POLL_S, _RUN_POLL_S = 0.05, 2.0
 _FAREWELL_S = 2.0
 _KEY_WORDS = {"↑": "up", "↓": "down", "←": "left", "→": "right", "⏎": "enter", "⌫": "bksp"}
@@ -97,7 +96,6 @@ class ConsoleApp(App[None], inherit_bindings=False):
         """Offer to show a running run; where the operator is on another screen already, only say so."""
         if self.session.is_tour:
             self.switch_mode("results")
-            self.call_after_refresh(self._guide)
         if self.session.folder is not None:
             return
         try:
@@ -116,11 +114,6 @@ class ConsoleApp(App[None], inherit_bindings=False):
                 self.switch_mode("run")
         elif self.current_mode != "run":
             first.say(line_of(runs))
-
-    def _guide(self) -> None:
-        shown = self.screen_stack[0]
-        if isinstance(shown, ConsoleScreen):
-            shown.say(_TOUR)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Take away the colours that there are not, and replace what the terminal's font lacks, last of all."""

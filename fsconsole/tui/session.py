@@ -49,7 +49,9 @@ class Session:
     run_words: str = ""
     """Of the run that is followed: that it goes on, or how it ended; empty where none was."""
     is_tour: bool = False
-    """True if the run is a recorded one, which is explained."""
+    """True if the run is a recorded one, and each screen is explained."""
+    guided: str = ""
+    """The screen that a tour has explained last."""
     starts: list[Callable[[], object]] = field(default_factory=list)
     """Cancel each start of a run that is under way: only this console reads which run it started."""
     unstopped: list[str] = field(default_factory=list)

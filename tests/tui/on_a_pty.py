@@ -11,7 +11,7 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 
 LINES, COLUMNS = 24, 80
@@ -31,14 +31,14 @@ _OF_TERMINALS = (
 
 
 @contextmanager
-def terminal(environ: Mapping[str, str], *words: str) -> Iterator[int]:
-    """Give the master of a pty that the console runs on; what an environment says of terminals is as given."""
+def terminal(environ: Mapping[str, str], *words: str, command: Sequence[str] = ()) -> Iterator[int]:
+    """Give the master of a pty that the console, or another command, runs on; of terminals an environment says what is given."""
     master, slave = os.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", LINES, COLUMNS, 0, 0))
     others = {name: value for name, value in os.environ.items() if name not in _OF_TERMINALS}
-    command = [sys.executable, "-m", "fsconsole", *words]
+    argv = command or [sys.executable, "-m", "fsconsole", *words]
     process = subprocess.Popen(
-        command, stdin=slave, stdout=slave, stderr=slave, env={**others, **environ}, start_new_session=True
+        argv, stdin=slave, stdout=slave, stderr=slave, env={**others, **environ}, start_new_session=True
     )
     os.close(slave)
     with closing(os.fdopen(master, "rb", buffering=0)):

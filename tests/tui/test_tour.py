@@ -2,28 +2,87 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from fsconsole.cli.console import RECORDED
 from fsconsole.journal.importing import import_run
+from fsconsole.tui.app import ConsoleApp
+from fsconsole.tui.screens import base
+from fsconsole.tui.widgets.lists import Table
+from tests.conftest import wait_until
+from tests.loop.nobody import as_nobody
+from tests.tui.device_lists import NO_FILESYSTEMS
 from tests.tui.harness import SIZES, Scripted, console, drive
+from tests.tui.on_a_pty import ESCAPES, read_until, terminal
 from tests.tui.waiting import shows
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_the_tour_opens_the_recorded_runs_verdicts_says_what_to_press_and_replays_it(
-    tmp_path: Path, size: tuple[int, int]
-) -> None:
-    children = Scripted()
-    app = console(children, runs_dir=tmp_path, folder=import_run(RECORDED, str(tmp_path)), is_root=False)
+def touring(runs_dir: Path, children: Scripted) -> ConsoleApp:
+    app = console(children, runs_dir=runs_dir, folder=import_run(RECORDED, str(runs_dir)), is_root=False)
     app.session.is_tour = True
+    return app
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_tour_begins_with_a_decided_row_and_its_why_names_the_machine_and_says_what_to_press_until_that_is_done(
+    tmp_path: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(base, "MESSAGE_LASTS_S", 0.01)
+    children = Scripted()
+    app = touring(tmp_path, children)
     async with drive(app, size=size) as pilot:
         await shows(pilot, "demo: ext3, ext4, xfs and btrfs", "verdict", "btrfs", "v replays the race")
+        await pilot.pause(0.1)
+        said = "4 of 5: recorded on vm (Linux 6.18.44-fc-v509) on 2026-11-23. v replays the race"
+        shown = await shows(pilot, said, "Why: ")
+        assert max(map(len, shown.splitlines())) <= size[0]
+        assert app.screen.query_one(Table).cursor > 0
         await pilot.press("v")
         await shows(pilot, "p Pause")
+        await pilot.press("escape")
+        assert "replays the race" not in await shows(pilot, "] Next block", "Why: ")
     assert children.acted == []
+
+
+async def test_the_tour_explains_each_of_the_five_screens_when_it_is_come_to(tmp_path: Path) -> None:
+    async with drive(touring(tmp_path, Scripted({"catalog": NO_FILESYSTEMS}))) as pilot:
+        await shows(pilot, "4 of 5: ", "verdict")
+        for key, words in (
+            ("1", "Space ticks what may be wiped"),
+            ("2", "several ticked values are compared"),
+            ("3", "This one is over"),
+            ("5", "all runs are kept here"),
+            ("4", "v replays the race"),
+            ("1", "Space ticks what may be wiped"),
+        ):
+            await pilot.press(key)
+            shown = await shows(pilot, f"{key} of 5: ", words)
+            assert shown.count(" of 5: ") == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
+def test_the_command_shows_the_tour_to_who_is_not_root_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    place, runs = tmp_path / "mounts", Path(tempfile.mkdtemp(prefix="tour-"))
+    place.mkdir()
+    runs.chmod(0o777)
+    environ = ("TERM=linux", "LANG=C.UTF-8", f"TMPDIR={runs}", f"XDG_STATE_HOME={runs}/state")
+    words = shlex.split(as_nobody(place, (sys.executable, "-m", "fsconsole", "tour"), environ))
+    try:
+        with terminal({"TERM": "linux"}, command=words) as fd:
+            shown = read_until(fd, b"v replays")
+            assert [one.name.rpartition("-")[0] for one in runs.glob("fsconsole-*")] == ["fsconsole-tour"]
+            assert b"recorded on vm" in ESCAPES.sub(b"", shown)
+            os.write(fd, b"q")
+            wait_until(lambda: not [*runs.glob("fsconsole-*")], "the run is removed")
+    finally:
+        shutil.rmtree(runs)
 
 
 def test_the_shipped_run_is_the_one_that_tests_know() -> None:

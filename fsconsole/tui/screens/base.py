@@ -70,6 +70,9 @@ class ConsoleScreen(Screen[None]):
     _expiry: Timer | None = None
     HELP: ClassVar[str] = ""
     """Help of a screen: a line of purpose, then details."""
+    GUIDE: ClassVar[str] = ""
+    """What a tour says of it."""
+    _is_guiding = False
 
     @property
     def session(self) -> Session:
@@ -102,10 +105,29 @@ class ConsoleScreen(Screen[None]):
         if not (isinstance(place.content, Content) and place.content.is_same(content)):
             place.update(content, layout=layout)
 
+    @property
+    def guide(self) -> str:
+        """What a tour says of this screen; empty for nothing, or nothing yet."""
+        return self.GUIDE
+
+    def say_guide(self) -> None:
+        """In a tour, explain a screen that is come to: until something is opened from here, or said."""
+        if self.session.is_tour and self.is_active and self.guide and self.session.guided != self.MODE:
+            self.session.guided = self.MODE
+            self.say(self.guide)
+            if self._expiry is not None:
+                self._expiry.stop()
+            self._is_guiding = True
+
+    def on_screen_suspend(self) -> None:
+        if self._is_guiding:
+            self.say("")
+
     def say(self, text: str, *, style: str = "") -> None:
         """Show a sentence for a while, or until the next one; style: "$error", "$warning" or nothing."""
         if self.app.is_running:
             self.query_one("#said", Sentence).say(text, style.removeprefix("$"))
+            self._is_guiding = False
             if self._expiry is not None:
                 self._expiry.stop()
             lasts_s = ERROR_LASTS_S if style == "$error" else MESSAGE_LASTS_S
@@ -122,6 +144,7 @@ class ConsoleScreen(Screen[None]):
     def on_screen_resume(self) -> None:
         for head in self.query(Head):
             head.tell(self.session.run_words)
+        self.call_after_refresh(self.say_guide)
 
     def may(self, what: str) -> bool:
         """Return whether what needs root may be done; where not, say so."""

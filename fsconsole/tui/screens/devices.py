@@ -45,6 +45,9 @@ Tick what may be wiped. The plan runs on each target in turn, after you confirm 
 A device in use can't be ticked; its details say why and how to free it.
 A scratch device is wiped without a question while it is blank or as a run left it.
 Tab goes to the details, which the arrow keys scroll."""
+    GUIDE: ClassVar[str] = (
+        "1 of 5: the machine's devices. Space ticks what may be wiped; a scratch device is safe. 2 plans, 4 is the recorded run."
+    )
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012 (Textual's own is no class variable)
     BINDINGS: ClassVar[list[BindingType]] = keys.bindings("devices")
 

@@ -71,6 +71,10 @@ D makes a second list of the same filesystem, for options that go together.
 Start.. shows what will be wiped, and asks.
 Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
 """
+    GUIDE: ClassVar[str] = (
+        "2 of 5: what is compared. Filesystems at the left, options beside them: several ticked values are compared. "
+        "Start.. shows first what is wiped."
+    )
     BINDINGS: ClassVar[list[BindingType]] = keys.bindings("plan")
 
     def __init__(self) -> None:

@@ -426,9 +426,22 @@ Below: the row's verdict, why, its rounds as dots, other columns, and warnings w
             return
         if self._shown is None or self._shown.folder != shown.folder:
             self._choice = view.Choice(publication=self._choice.publication)
-        self._shown = shown
+        is_first, self._shown = self._shown is None, shown
         self.remove_class("-nothing")
         self._arrange()
+        if self.session.is_tour and is_first and self._view is not None:
+            # The first row is the baseline, of which there is no why.
+            self.query_one(Table).go_to(view.decided_row(self._view))
+        self.say_guide()
+
+    @property
+    def guide(self) -> str:
+        if self._shown is None:
+            return ""
+        return (
+            f"4 of 5: {view.recorded_words(self._shown.look.state)}. v replays the race, up and down tell why, "
+            "A advises, enter opens a cell, 1 to 5 screens."
+        )
 
     def _show_nothing(self, sentence: str, hint: str) -> None:
         self._shown, self._view = None, None

@@ -150,6 +150,10 @@ class RunScreen(ConsoleScreen):
         "I/O wait     share of time in which some tasks, or all, waited for I/O"
     )
 
+    GUIDE: ClassVar[str] = (
+        "3 of 5: a run as it is watched: ranking, the cell's steps, curves, gauges. "
+        "This one is over: z its last minute, l its log, 4 its results."
+    )
     BINDINGS: ClassVar[list[BindingType]] = keys.bindings("run")
 
     def __init__(self) -> None:
