@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from fsconsole.cli.complaint import choose
+from fsconsole.cli.run import _living
 from fsconsole.errors import ExitCode
+from fsconsole.errors.runs import SeveralLive
+from fsconsole.model.events import Outcome, RunFinished
 from fsconsole.system.locks import FileLock
 from tests.unit.cli.recorded import STARTED, WHOLE, Terminal, make_run, run_command, write
 
@@ -46,6 +50,39 @@ def test_on_a_terminal_one_of_several_is_asked_for(monkeypatch: pytest.MonkeyPat
         assert asked.getvalue() == f"1  {SECOND}\n2  {FIRST}\nWhich run? (1 to 2): "
     monkeypatch.setattr("sys.stdin", io.StringIO("1\n"))
     assert choose("Which run?", [SECOND, FIRST]) is None
+
+
+def test_on_a_terminal_the_run_that_is_chosen_is_the_one_that_is_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ExitStack() as stack:
+        for name in (FIRST, SECOND):
+            folder = make_run(tmp_path, name)
+            write(folder, (STARTED,))
+            stack.callback(FileLock.acquire(folder.lock).release)
+        for said, name in (("1\n", SECOND), ("2\n", FIRST)):
+            asked = Terminal()
+            monkeypatch.setattr("sys.stdin", Terminal(said))
+            monkeypatch.setattr("sys.stderr", asked)
+            meant = _living(str(tmp_path), "", "attach")
+            assert meant is not None
+            assert meant.name == name
+            assert asked.getvalue().endswith("Which run? (1 to 2): ")
+        monkeypatch.setattr("sys.stdin", Terminal("\n"))
+        with pytest.raises(SeveralLive):
+            _living(str(tmp_path), "", "attach")
+
+
+def test_attach_to_a_run_that_ended_otherwise_exits_with_its_code_and_reason(tmp_path: Path) -> None:
+    end = RunFinished(Outcome.STOPPED, "stopped as asked", "Resume it.", ExitCode.STOPPED)
+    write(make_run(tmp_path, FIRST), (STARTED, end))
+    for words in ((), ("--json",)):
+        done = run_command("attach", *words, "--runs", str(tmp_path))
+        assert (done.returncode, done.stderr) == (
+            ExitCode.STOPPED,
+            "fsconsole: stopped as asked\nhint: Resume it.\n",
+        )
+    assert json.loads(done.stdout)["exit_code"] == ExitCode.STOPPED
 
 
 def test_attach_to_an_ended_run_prints_its_outcome_and_exits_with_its_code(tmp_path: Path) -> None:

@@ -67,9 +67,12 @@ def test_a_run_goes_on_to_its_end_without_its_output(tmp_path: Path) -> None:
     assert done.stderr.count("Standard output can't be written") == 1
     assert f"The run goes on; `fsconsole attach {list_runs(runs)[0].name} --runs {runs}` shows it." in done.stderr
     assert read_state(list_runs(runs)[0]).status is RunStatus.FINISHED
-    # A detached one is named where its name can't be printed.
-    done = in_shell('"$@" --detach >&-', *words)
+    # A detached one is named where its name can't be printed; its plan comes from stdin.
+    words = ("run", "-", *words[2:])
+    done = in_shell(f'"$@" --detach <{tmp_path}/plan.toml >&-', *words)
     assert done.returncode == 0, done.stderr
     name = list_runs(runs)[0].name
     assert f"hint: Run {name} goes on; `fsconsole attach {name} --runs {runs}` shows it.\n" in done.stderr
     assert in_shell('"$@"', "attach", name, "--runs", runs).returncode == 0
+    state = read_state(list_runs(runs)[0])
+    assert [load.files for cell in state.request.plan.cells for load in cell.workloads] == [2]
