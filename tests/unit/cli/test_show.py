@@ -49,7 +49,7 @@ def test_a_cell_is_shown_with_its_options_command_output_and_the_kernels_log(tmp
     assert lines[:2] == ["xfs", "Cell 2 of 2, repeat 1, failed: mkfs.xfs: exit 1"]
     options = {line.split()[0]: line.split()[1] for line in lines[2:6]}
     assert options == {"mkfs": "default", "mount": "default", "settings": "default", "target": "/dev/loop7"}
-    assert "mkfs: mkfs (failed in 300 ms: mkfs.xfs: exit 1)" in lines
+    assert "mkfs: mkfs (failed in 0.300 s: mkfs.xfs: exit 1)" in lines
     at = lines.index("mkfs.xfs -f '/dev/loop 3'")
     assert "exit 1" in lines[at + 1]
     joined = " ".join(text.split())
