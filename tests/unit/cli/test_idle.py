@@ -67,7 +67,7 @@ def test_a_plan_of_which_nothing_can_run_is_shown_and_is_an_error(tmp_path: Path
     assert "no cell of this plan can be run: " in done.stderr
     assert run_command("plan", str(plan), "--json").returncode == ExitCode.PLAN_BAD_VALUE
     plan.write_text(
-        UNAVAILABLE.replace('[[variant]]\ntype = "ext4"\nmount = "nomballoc"\n', "").replace("1MiB", "900TiB")
+        UNAVAILABLE.replace('[[variant]]\ntype = "ext4"\nmount = "nomballoc"\n', "").replace("1MiB", "64TiB")
     )
     for words in ((), ("--json",)):
         assert run_command("plan", str(plan), "-D", str(tmp_path), *words).returncode == ExitCode.PLAN_BAD_VALUE
