@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from fsconsole.devices import scratch
+from fsconsole.engine.steps.sources import manifest_words
 from fsconsole.journal.past import read_state
 from fsconsole.model.events import WarningKind
 from fsconsole.model.metrics import Metric
@@ -17,6 +18,7 @@ from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellState, CellStatus
 from fsconsole.plan.read import find_config
 from fsconsole.text import MIB
+from fsconsole.workloads.manifest import read_manifest
 from tests.loop.runs import carry_out
 
 HEAD = """
@@ -110,9 +112,18 @@ def test_copies_are_counted_and_rated_by_their_manifest_and_the_plans_of_command
     of = "made"
     copy_with = "-a --reflink=never"
     """
+    archive = tmp_path / "archive"
+    archive.write_bytes(os.urandom(123_456))
+    given = f"""
+    [[workload]]
+    name = "of sources"
+    kind = "command"
+    argv = ["cp", "{archive}", "copied"]
+    sources = ["{archive}"]
+    """
     if missing := [program for program in NEEDED if shutil.which(program) is None]:
         pytest.skip(f"no {missing[0]} on this machine")
-    (cell,) = done(HEAD + loads + commands(), device, tmp_path)
+    (cell,) = done(HEAD + loads + commands() + given, device, tmp_path)
     # -a links the hard link again; a part has the files of the top, then those of d0.
     sizes = [70_000, 60_000, 20_000, 3 * 65536, 3 * 65536]
     assert [figure(cell, Metric.WRITTEN, number) for number in range(5)] == sizes
@@ -121,12 +132,15 @@ def test_copies_are_counted_and_rated_by_their_manifest_and_the_plans_of_command
     tree, pack, untar, bundle, clone, compiled, sqlite, code, *makes = (
         figure(cell, Metric.FILES_MADE, number) for number in range(4, 14)
     )
+    copied = [figure(cell, metric, 14) for metric in (Metric.FILES_MADE, Metric.MADE)]
+    assert copied == [1, archive.stat().st_size]
     assert (untar, compiled, pack, sqlite) == (tree, 2 * tree, 1, 1)
     assert min(bundle, clone) > tree
     # 100 headers, 4 sources and a Makefile; what make makes lies there too.
     assert (code, *makes) == (105, 0, 0)
-    whole, archive, part = manifests(cell)
-    assert whole == archive != part
+    whole, again, part, of_command = manifests(cell)
+    assert whole == again != part
+    assert of_command == manifest_words(read_manifest((str(archive),)).digest)
     for number in range(3):
         assert 0 <= figure(cell, Metric.SYSTEM, number) < figure(cell, Metric.REAL, number)
     drains = [step for step in cell.steps if step.kind is StepKind.DRAIN][:5]

@@ -114,6 +114,9 @@ def test_fio_makes_the_same_files_as_the_built_in_generator_and_each_reads_the_o
     assert (
         ours[Metric.WRITTEN] == theirs_of_ours[Metric.READ_BYTES] == ours_of_theirs[Metric.READ_BYTES] == 6 * 256 * KIB
     )
+    # Cold means cold: all that either read came from the device.
+    for cold in (theirs_of_ours, ours_of_theirs):
+        assert cold[Metric.DEVICE_READ] >= cold[Metric.READ_BYTES]
     # Two writers at once: their files may be in a few pieces, whoever makes them.
     assert theirs[Metric.EXTENTS_MEAN] <= 4 >= ours[Metric.EXTENTS_MEAN]
     assert (draws[Metric.WRITTEN], more[Metric.WRITTEN]) == (6 * 256 * KIB, 6 * 64 * KIB)

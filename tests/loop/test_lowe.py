@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import re
 import shutil
@@ -68,6 +69,16 @@ def loads_of(state: RunState, cell: CellState, metric: Metric) -> dict[str, floa
     }
 
 
+def assert_times_are_split(state: RunState, cell: CellState) -> None:
+    """Each create and delete has real, user and system; the last two may be less than a tick in a load as small as these."""
+    real, user, system = (loads_of(state, cell, metric) for metric in (Metric.REAL, Metric.USER, Metric.SYSTEM))
+    named = {name for name in real if name.startswith(("create", "delete"))}
+    assert len(named) == 8
+    for name in named:
+        assert min(user[name], system[name]) >= 0, name
+        assert 0 < user[name] + system[name] < (os.cpu_count() or 1) * real[name] + 0.02, name
+
+
 def test_mkfs_over_bytes_per_inode_and_stripes_with_the_space_that_is_left(device: str, tmp_path: pathlib.Path) -> None:
     changes = {"-r 102400": "-r 1024", '["8192", "16384", "32768"]': '["8192"]'}
     state, _ = carried_out(smaller("lowe-2009-mkfs", changes, "ext4 -i 65536"), device, tmp_path)
@@ -116,6 +127,7 @@ def test_one_dd_a_file_and_deletes_that_read_the_device(device: str, tmp_path: p
         real, reads = loads_of(state, cell, Metric.REAL), loads_of(state, cell, Metric.DEVICE_READ)
         assert len(real) == 9
         assert all(value > 0 for name, value in reads.items() if name.startswith("delete"))
+        assert_times_are_split(state, cell)
         files = loads_of(state, cell, Metric.FILES_PER_S)
         assert round(files["create 1MiB x 100GB"] * real["create 1MiB x 100GB"]) == 40
         assert round(files["delete 1MiB x 100GB"] * real["delete 1MiB x 100GB"]) == 40
@@ -130,6 +142,7 @@ def test_the_built_in_generator_makes_the_same_shapes(device: str, tmp_path: pat
     state, _ = carried_out(smaller("lowe-2009-shapes-built-in", SHAPES, "ext3"), device, tmp_path)
     (cell,) = done_cells(state).values()
     assert len(loads_of(state, cell, Metric.REAL)) == 9
+    assert_times_are_split(state, cell)
 
 
 @NEEDS_BONNIE

@@ -93,9 +93,11 @@ def test_tiobench_s_phases_move_its_bytes_with_its_threads(tiobench: RunFolder) 
                 Metric.OVER_10_S,
             ):
                 assert row.row.value(tells) is not None, (name, tells)
-    # Cold means cold: all that the readers got came from the device.
-    for row in found["sequential read"].rows:
-        assert (row.row.value(Metric.DEVICE_READ) or 0) >= (row.row.value(Metric.READ_BYTES) or 0)
+    # Cold means cold: all that the readers got came from the device, but for blocks that were drawn twice.
+    for name, drawn_once in (("sequential read", 1.0), ("random read", 0.7)):
+        for row in found[name].rows:
+            read = row.row.value(Metric.READ_BYTES) or 0
+            assert (row.row.value(Metric.DEVICE_READ) or 0) >= drawn_once * read, name
 
 
 def test_tiobench_with_the_blocks_as_printed_moves_whole_ones_of_16348_bytes(device: str, tmp_path: Path) -> None:

@@ -5,16 +5,21 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from fsconsole.cli.compare import labelled
 from fsconsole.errors import ExitCode, Misused
 from fsconsole.errors.runs import RunsDiffer
+from fsconsole.journal.store import create_run
+from fsconsole.model import events
+from fsconsole.model.figures import Measurement
 from fsconsole.model.state import RunState
 from fsconsole.plan.publications import find_publication
 from fsconsole.results.environment import Varied
-from tests.unit.cli.recorded import STARTED, WHOLE, make_run, run_command, write
+from tests.unit.cli.recorded import CELL_DONE, STARTED, WHOLE, make_run, run_command, write
+from tests.unit.results import build
 from tests.unit.results.test_curves import over_threads
 
 
@@ -80,6 +85,42 @@ def test_what_can_t_be_compared_is_told_in_one_sentence_and_one_hint(
     assert (done.returncode, done.stdout) == (ExitCode.RUN_MISSING if "r9" in words else ExitCode.USAGE, "")
     assert re.match(f"fsconsole: {sentence}", said), said
     assert hint in advice
+
+
+def write_run_over_threads(runs_dir: Path, run_id: str, kernel: str, rate: float) -> None:
+    """A run with one cell for each of 1, 2 and 4 threads."""
+    loads = [replace(build.LARGE_FILES, threads=threads, files=threads) for threads in (1, 2, 4)]
+    cells = [replace(build.cell(index), workloads=(load,)) for index, load in enumerate(loads)]
+    folder = create_run(str(runs_dir), replace(build.request(cells), run_id=run_id))
+    done = [
+        replace(one, cell=index, measurements=(Measurement(one.measurements[0].metric, rate * (index + 1)),))
+        if isinstance(one, events.StepFinished)
+        else replace(one, cell=index)
+        for index in range(len(cells))
+        for one in CELL_DONE
+        if not isinstance(one, events.WarningRaised)
+    ]
+    write(folder, (replace(STARTED, kernel=kernel), *done, events.RunFinished(events.Outcome.DONE)))
+
+
+def test_curves_of_two_runs_are_printed_in_80_columns_and_written_as_svg_each_named_by_its_kernel(
+    tmp_path: Path,
+) -> None:
+    for name, kernel, rate in (("r1", "6.1.0", 100e6), ("r2", "6.18.0", 150e6)):
+        write_run_over_threads(tmp_path, name, kernel, rate)
+    words = ("compare", "r1", "r2", "--runs", str(tmp_path), "--curves", "--columns", "write")
+    done = run_command(*words)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "write, MB/s, over threads" in done.stdout
+    assert "a ext4 data=ordered, 6.1.0    b ext4 data=ordered, 6.18.0" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    svg = tmp_path / "curves.svg"
+    done = run_command(*words, "--svg", str(svg))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", f"Written: {svg}\n")
+    said = "".join(ElementTree.parse(svg).getroot().itertext())  # noqa: S314 (it is our own)
+    assert "6.1.0" in said
+    assert "6.18.0" in said
+    assert run_command(*words, "--svg", str(svg)).returncode == ExitCode.EXPORT_FAILED, "a file that is there stays"
 
 
 def run_over_threads(run_id: str, kernel: str) -> RunState:
