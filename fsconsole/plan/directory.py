@@ -16,7 +16,7 @@ from fsconsole.model.plan import DIRECTORY, Cell, Equalise, Order, Plan, Setting
 from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.plan import planfile
 from fsconsole.plan.directory_steps import directory_steps, own_path
-from fsconsole.plan.expand import FLASH_BYTES_PER_S, cell_uuid, estimate, workload_choices
+from fsconsole.plan.expand import FLASH_BYTES_PER_S, cell_uuid, estimate, smaller, workload_choices
 from fsconsole.plan.generators import with_data
 from fsconsole.plan.inodes import inodes_needed
 from fsconsole.plan.lines import in_its_line
@@ -191,7 +191,7 @@ def lacks(workloads: Sequence[Workload], place: Place, path: str) -> Iterator[st
         free, allowed = units.format_bytes(place.free_bytes), units.format_bytes(place.allowed_bytes)
         yield (
             f"the workloads write {units.format_bytes(wanted)}, and of {free} free on {path} a run may use {allowed}"
-            f' ({_shares()}): use scale = "fit"'
+            f" ({_shares()}): use {smaller(workloads)}"
         )
     inodes = inodes_needed(workloads)
     if place.free_inodes and inodes > place.free_inodes * FILL_SHARE:

@@ -404,13 +404,17 @@ def _reasons(cell: Cell, site: Site, filesystem: Filesystem | None) -> Iterator[
         yield f"ageing fills {units.format_bytes(full_bytes(cell.age, size_bytes))}, {has}: set a smaller fill"
     elif size_bytes and wanted_bytes + left > usable_bytes(site.target, filesystem):
         aged = f", of which ageing leaves {units.format_bytes(left)} taken" if left else ""
-        yield f"the workloads write {units.format_bytes(wanted_bytes)}, {has}{aged}: use {_smaller(cell)}"
+        yield f"the workloads write {units.format_bytes(wanted_bytes)}, {has}{aged}: use {smaller(cell.workloads)}"
 
 
-def _smaller(cell: Cell) -> str:
-    """Return the key that makes the loads of a cell fit; a tree is not scaled."""
-    copied = sum(load.sources_bytes for load in cell.workloads)
-    return "at_most for the copy" if copied > written_bytes(cell.workloads) // 2 else 'scale = "fit"'
+def smaller(workloads: Sequence[Workload]) -> str:
+    """Return what makes loads of a cell fit: a tree is not scaled, nor is a job file."""
+    most = written_bytes(workloads) // 2
+    if sum(load.sources_bytes for load in workloads) > most:
+        return "at_most for the copy"
+    if sum(written_bytes([load]) for load in workloads if load.job) > most:
+        return "smaller sizes in the job file"
+    return 'scale = "fit"'
 
 
 def usable_bytes(target: TargetSpec, filesystem: Filesystem) -> int:

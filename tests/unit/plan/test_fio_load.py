@@ -16,7 +16,7 @@ from fsconsole.plan.expand import build_plan
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.plan.read import parse_plan
 from fsconsole.results.environment import load_signature
-from fsconsole.text import GIB, KIB
+from fsconsole.text import GIB, KIB, MIB
 from fsconsole.workloads.fio_load import words
 from fsconsole.workloads.tree import SourceFiles
 from tests.unit.model.test_fio_job import JOB
@@ -136,6 +136,15 @@ def test_a_job_file_is_read_with_the_plan_and_kept_with_it(tmp_path: Path) -> No
     (tmp_path / "jobs" / "a.fio").write_text("[a]\nfilename=/dev/sda\n")
     with pytest.raises(FioJobRefused, match=r"jobs/a.fio:2: filename=/dev/sda"):
         parse_plan(text, str(tmp_path / "p.toml"), load_catalog())
+
+
+def test_a_job_that_does_not_fit_is_told_with_what_makes_it_fit_since_scale_leaves_it_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "a.fio").write_text("[a]\nrw=write\nnrfiles=9000\nnumjobs=2\nfilesize=16k\n")
+    text = HEAD + 'workload = [{ kind = "fio", job = "a.fio" }]\n'
+    plan_file = parse_plan(text, str(tmp_path / "p.toml"), load_catalog())
+    (cell, *_) = build_plan(plan_file, [TargetSpec("/dev/x", 64 * MIB)], load_catalog(), run_id="one").cells
+    assert "the workloads write 281.2 MiB, /dev/x has 64.0 MiB: use smaller sizes in the job file" in cell.unavailable
+    assert "the loads need 18,002 inodes" in cell.unavailable
 
 
 def test_a_job_file_that_would_never_end_is_refused(tmp_path: Path) -> None:
