@@ -16,16 +16,20 @@ from tests.unit.house.source import CHECKOUT
 README = (CHECKOUT / "README.md").read_text()
 COMMANDS = [
     line
-    for block, inline in re.findall(r"^```\n(.*?)^```|`(sudo [^`]+)`", README, re.DOTALL | re.MULTILINE)
+    for block, inline in re.findall(r"^```\w*\n(.*?)^```|`([^`\n]+)`", README, re.DOTALL | re.MULTILINE)
     for line in (block or inline).splitlines()
-    if line.startswith("sudo ")
+    if line.startswith(("sudo ", "fsconsole "))
 ]
 CONSENT = re.compile(r"--consent ([0-9A-Z-]+)")
 TESTED_ELSEWHERE = {
+    "fsconsole attach": "tests/unit/cli/test_living.py, tests/loop/test_control.py",
+    "fsconsole resume": "tests/loop/test_resume.py",
+    "fsconsole cleanup": "tests/loop/test_kill_engine.py",
     "sudo ./bootstrap demo": "tests/loop/test_commands.py, tests/unit/house/test_bootstrap.py",
-    "sudo ./bootstrap test": "itself",
-    'sudo ln -s "$PWD/.venv/bin/fsconsole" /usr/local/sbin/': "tests/unit/house/test_bootstrap.py makes that program",
+    "sudo ./bootstrap test": "",
+    'sudo ln -s "$PWD/.venv/bin/fsconsole" /usr/local/sbin/': "tests/unit/house/test_bootstrap.py",
 }
+"""The files with its tests; none of the test command itself, and of the link to the program, whose making is tested."""
 place = test_kit.place
 """A mount namespace with an /etc of its own."""
 SMALLER = {"8GiB": "64MiB", "10m": "1s"}
@@ -46,25 +50,27 @@ def test_the_commands_of_the_readme_lead_from_a_device_to_an_applied_row(
     runs = ("--runs", str(tmp_path / "runs"))
     more = {
         "devices": (),
+        "plan --list": (),
         "scratch": ("--dir", str(scratch_folder)),
         "quick": (*runs, "--size", "4MiB"),
     }
     assert set(TESTED_ELSEWHERE) <= set(COMMANDS)
+    assert all((CHECKOUT / file).is_file() for files in TESTED_ELSEWHERE.values() for file in files.split(", ") if file)
     printed = ""
     for command in COMMANDS:
         if command in TESTED_ELSEWHERE:
             continue
-        _, program, *words = [places.get(word, word) for word in shlex.split(command)]
+        program, *words = [places.get(word, word) for word in shlex.split(command.removeprefix("sudo "))]
         if words[:1] == ["verify-kit"]:
             printed = place.run(*FSCONSOLE, *words).stdout
+            assert "as the kit says" in printed
         elif program == "fsconsole":
-            words += more.get(words[0], runs)
+            words += more.get(" ".join(words), more.get(words[0], runs))
             words = [CONSENT.findall(printed)[-1] if word == "CODE" else word for word in words]
             printed = agreed(*words) if words[0] == "quick" else printed_by(*words)
         else:
             printed = place.apply(Path(program).parent, *words)
         assert printed.strip(), command
-    assert "as the kit says" in printed
 
 
 def printed_by(*words: str) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.cli.app import COMMANDS
+from fsconsole.cli.declared import declared_commands
 from fsconsole.model.events import WarningKind
 from fsconsole.plan import read
 from fsconsole.plan.arrays import LEVELS
@@ -33,6 +34,7 @@ MENTIONED = re.compile(r"^[ `]*(?:sudo )?(?:fsconsole|\./bootstrap) ([a-z-]+)", 
 
 LINK = re.compile(r"\]\(([^)#]*)(?:#([^)]*))?\)")
 DOCS = CHECKOUT / "docs"
+ALL = declared_commands()
 PAGES = (CHECKOUT / "README.md", *sorted(DOCS.glob("*.md")))
 
 
@@ -44,6 +46,49 @@ def command_names() -> set[str]:
 def test_commands_that_a_page_mentions_exist(page: Path) -> None:
     mentioned = {name for code in CODE.findall(page.read_text()) for name in MENTIONED.findall(code)}
     assert mentioned - {"test"} <= command_names()
+
+
+OPTION = re.compile(r"(?<![\w=-])--?[a-zA-Z][\w-]*")
+FSCONSOLE = re.compile(r"(?:^|[ /])fsconsole((?: [^ |;>&()]+)*)")
+OF_OTHERS = {
+    "apply.sh": {"--dry-run", "--overwrite", "--devices-only"},
+    "ansible-playbook": {"--check", "--diff", "--syntax-check"},
+    "cp and rm": {"--reflink", "--one-file-system", "--parents"},
+    "fio": {"--showcmd", "--output-format"},
+}
+"""Options of other programs that stand alone in a code span."""
+
+
+def unknown_options(code: str, declared: dict[str, set[str]]) -> set[str]:
+    """Return the options of a line that its command of fsconsole, or where none is named any of them, doesn't have."""
+    found = set()
+    for words in FSCONSOLE.findall(re.sub("'[^']*'", "WORD", code)):
+        said = " ".join(["", *(word for word in words.split() if not word.startswith("-")), ""])
+        name = max((name for name in declared if f" {name} " in said), key=len, default="")
+        found |= set(OPTION.findall(words)) - declared[name] - declared[""]
+    if code.startswith("--"):
+        known = set().union(*declared.values(), *OF_OTHERS.values())
+        found |= set(OPTION.findall(code)) - known
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(CHECKOUT)))
+def test_options_that_a_page_mentions_are_those_of_the_command_beside_them(page: Path) -> None:
+    declared = {" ".join(one.words): {name for option in one.options for name in option.names} for one in ALL}
+    text = page.read_text().replace("\\\n", " ")
+    lines = [line.strip() for code in CODE.findall(text) for line in code.strip("`").splitlines()]
+    assert {line: unknown for line in lines if (unknown := unknown_options(line, declared))} == {}
+
+
+def test_an_option_that_a_command_does_not_have_would_be_found() -> None:
+    declared = {"": {"--runs"}, "quick": {"-d", "--for"}, "plan": {"--list"}, "runs delete": {"--yes"}}
+    for line, unknown in (
+        ("sudo fsconsole quick -d /dev/sdX ext4 'xfs@-m reflink=0' --for 10m", set()),
+        ("fsconsole --runs D runs delete X --yes | cat --all", set()),
+        ("fsconsole plan --for 10m", {"--for"}), ("fsconsole quick -x", {"-x"}), ("--four TIME", {"--four"}), ("--list", set()),
+        ("mdadm --create", set()),
+    ):  # fmt: skip
+        assert unknown_options(line, declared) == unknown, line
 
 
 def test_every_command_is_in_the_chapter_of_the_command_line() -> None:
