@@ -17,8 +17,8 @@ from tests.lab.guest import fsconsole, run
 
 DISK, SERVED, MOUNTED, HOSTS = "/dev/ubdb", "/run/served", "/run/nfs", "/share/data"
 NFSD, RPC = Path("/proc/fs/nfsd"), Path("/proc/net/rpc")
-FOR_EVER = 2**31 - 1
-INSECURE, NO_SUBTREE_CHECK, FSID = 0x2, 0x400, 0x2000
+FOR_EVER, NOBODY = 2**31 - 1, 65534
+INSECURE, ROOT_SQUASH, NO_SUBTREE_CHECK, FSID = 0x2, 0x4, 0x400, 0x2000
 """include/uapi/linux/nfsd/export.h"""
 OPTIONS = "vers=4.2,addr=127.0.0.1,clientaddr=127.0.0.1,proto=tcp,port=2049,sec=sys"
 PLAN = """
@@ -36,6 +36,12 @@ name = "back"
 kind = "read"
 cold = true
 """
+
+
+def export(more: int = 0) -> None:
+    """Export what is served, with more flags."""
+    flags = INSECURE | NO_SUBTREE_CHECK | FSID | more
+    (RPC / "nfsd.export/channel").write_text(f"lab {SERVED} {FOR_EVER} {flags} {NOBODY} {NOBODY} 0\n")
 
 
 @pytest.fixture(scope="module")
@@ -57,13 +63,9 @@ def served() -> Iterator[None]:
         # NFS 3 would need rpcbind. Without a place for the server's notes the end of its grace period can't be told.
         (NFSD / "versions").write_text("-2 -3 +4 +4.1 +4.2\n")
         os.makedirs("/var/lib/nfs/v4recovery", exist_ok=True)
-        flags = INSECURE | NO_SUBTREE_CHECK | FSID
-        for cache, line in (
-            ("auth.unix.ip", f"nfsd 127.0.0.1 {FOR_EVER} lab"),
-            ("nfsd.export", f"lab {SERVED} {FOR_EVER} {flags} 65534 65534 0"),
-            ("nfsd.fh", rf"lab 1 \x00000000 {FOR_EVER} {SERVED}"),
-        ):
-            (RPC / cache / "channel").write_text(f"{line}\n")
+        (RPC / "auth.unix.ip/channel").write_text(f"nfsd 127.0.0.1 {FOR_EVER} lab\n")
+        export()
+        (RPC / "nfsd.fh/channel").write_text(rf"lab 1 \x00000000 {FOR_EVER} {SERVED}" + "\n")
         (NFSD / "portlist").write_text("tcp 2049\n")
         (NFSD / "threads").write_text("2\n")
         undo.callback((NFSD / "threads").write_text, "0\n")
@@ -106,3 +108,22 @@ def test_a_load_is_measured_there_and_only_what_it_made_is_deleted(
 def test_cold_reads_are_those_that_the_server_counts(cells: dict[str, CellState]) -> None:
     not_cold = {row for row, cell in cells.items() for one in cell.warnings if one.kind is WarningKind.NOT_COLD}
     assert not_cold == {"host"}, "nobody counts what a host reads"
+
+
+def test_where_the_server_takes_root_for_nobody_a_directory_of_all_is_measured_and_another_one_refused(
+    served: None, tmp_path: Path
+) -> None:
+    (tmp_path / "plan.toml").write_text(PLAN)
+    for name, mode in (("own", 0o755), ("all", 0o1777)):
+        os.mkdir(f"{SERVED}/{name}")
+        os.chmod(f"{SERVED}/{name}", mode)
+    export(ROOT_SQUASH)
+    try:
+        words = ("--runs", str(tmp_path / "runs"))
+        refused = fsconsole("run", str(tmp_path / "plan.toml"), "--directory", f"{MOUNTED}/own", *words)
+        assert "is not writable for you" in refused.err, refused
+        done = fsconsole("run", str(tmp_path / "plan.toml"), "--directory", f"{MOUNTED}/all", *words)
+        assert done.code == 0, done
+        assert os.listdir(f"{SERVED}/all") == []
+    finally:
+        export()
