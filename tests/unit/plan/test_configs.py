@@ -58,7 +58,7 @@ def test_every_shipped_plan_is_planned_whole_for_320_mib_with_its_commands_or_th
         targets = tuple(replace(target, size_bytes=320 * MIB, memory_limit="/limit") for target in FOUR)
         targets = targets if plan_file.arrays else targets[:1]
         plan = build_plan(plan_file, targets, load_catalog(), run_id="run", kernel="6.18.0", memory_bytes=4 * GIB)
-        variants = {cell.variant.label for cell in plan.cells}
+        variants = {name for cell in plan.cells for name in (cell.variant.label, cell.variant.filesystem)}
         assert {variant.label or variant.filesystem for variant in plan_file.variants} <= variants, path
         rounds = [cell.repeat for cell in plan.cells]
         assert len({rounds.count(number) for number in range(1, plan_file.repeats + 1)}) == 1, path
