@@ -76,7 +76,7 @@ class PublishedTold(Wire, frozen=True):
     title: str
     source: str
     date: str
-    rows: int
+    row_count: int
 
 
 class PublishedAnswer(Document, frozen=True):

@@ -145,7 +145,7 @@ def runs_text(listed: Sequence[ListedRun], directory: str) -> str:
     lines = [f"{pad_right('run', widest)}  {'started':<20}  {'cells':>7}"]
     for name, run in zip(names, listed, strict=True):
         begun = instant(run.created_wall_ns) if run.created_wall_ns is not None else "-"
-        cells = f"{run.cells_over}/{run.cells}" if run.created_wall_ns is not None else "-"
+        cells = f"{run.cells_over}/{run.cell_count}" if run.created_wall_ns is not None else "-"
         lines.append(f"{pad_right(name, widest)}  {begun:<20}  {pad_left(cells, 7)}")
         for text in (run.title, run.standing):
             lines += [f"    {part}" for part in wrap(printable(text), terminal_width() - 4) if part]

@@ -59,7 +59,7 @@ class ListedRun:
     title: str
     created_wall_ns: int | None
     cells_over: int
-    cells: int
+    cell_count: int
     standing: str
     status: str
     """"new", "running", "paused", "interrupted", "finished" by the journal, "imported", "dead", "newer", "damaged"
@@ -102,7 +102,7 @@ def look_at(folder: RunFolder) -> ListedRun:
         title=state.request.plan.title,
         created_wall_ns=state.request.created_wall_ns,
         cells_over=cells_over(state),
-        cells=len(state.cells),
+        cell_count=len(state.cells),
         standing=seen.standing,
         outcome=state.outcome if seen.state.status is RunStatus.FINISHED else None,
         status="imported" if folder.is_imported else status,

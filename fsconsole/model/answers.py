@@ -186,7 +186,7 @@ class PowerAnswer(Wire, frozen=True):
     """Smallest differences that the plan can find; with `repeats = "auto"` in the most rounds."""
 
     rounds: int
-    rows: int
+    row_count: int
     """Of each block, without raw ones."""
     findable: tuple[Findable, ...]
     """At usual spreads; empty where there are no verdicts."""

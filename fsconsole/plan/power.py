@@ -23,7 +23,7 @@ def power_of(plan: Plan, last_spread: float | None = None) -> PowerAnswer:
 
     return PowerAnswer(
         rounds=plan.repeats,
-        rows=len(rows),
+        row_count=len(rows),
         findable=() if why else tuple(map(at, SPREADS)),
         last=at(last_spread) if last_spread and not why else None,
         round_s=plan.estimate.elapsed_s / plan.repeats,

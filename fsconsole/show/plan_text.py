@@ -198,7 +198,7 @@ def power_words(power: PowerAnswer) -> str:
     found = ", ".join(map(_found, power.findable)).replace(" at ", " at a deviation of ", 1)
     last = f"; last run here: {_found(power.last)}" if power.last else ""
     rounds = f"{counted(power.rounds, 'round')}{f' (auto: {_LOOKS})' * power.is_auto}"
-    return f"{rounds}, {counted(power.rows, 'row')} find a difference of {found}{last}; each round +{units.format_guess(power.round_s)}."
+    return f"{rounds}, {counted(power.row_count, 'row')} find a difference of {found}{last}; each round +{units.format_guess(power.round_s)}."
 
 
 def power_line(power: PowerAnswer, width: int) -> str:

@@ -139,7 +139,7 @@ def run_lines(run: RunEntry, directory: str, width: int) -> tuple[TextLine, ...]
     facts = [run.name]
     if run.listed.created_wall_ns is not None:
         facts.append(f"started {instant(run.listed.created_wall_ns)}")
-        facts.append(f"{run.listed.cells_over} of {run.listed.cells} cells ended")
+        facts.append(f"{run.listed.cells_over} of {run.listed.cell_count} cells ended")
     facts.append(f"{format_bytes(run.size_bytes)} in {directory}")
     # Where a directory's name is long, the last lines take a key to be seen.
     lines += text_lines(_standing(run, run.listed), width, lead="-> ")
@@ -168,7 +168,7 @@ def _row(run: RunEntry, mark: str) -> TableRow:
     if run.listed.created_wall_ns is not None:
         # The year stands in the pane: what is looked for is seldom a year old.
         begun = instant(run.listed.created_wall_ns)[5:16]
-        cells = f"{run.listed.cells_over}/{run.listed.cells}"
+        cells = f"{run.listed.cells_over}/{run.listed.cell_count}"
     tone = "strong" if run.is_living else ""
     # With its reason where that is short.
     said = printable(run.listed.standing).partition(RESUME)[0].partition(", and could not say why")[0]

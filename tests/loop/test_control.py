@@ -290,7 +290,7 @@ def test_the_results_of_a_living_run_can_be_read_and_say_where_it_is(living):
     assert "workload of cell 1 of 2" in " ".join(table.split())
     succeed("results", "--runs", living.runs, "--format", "csv")
     (listed,) = json.loads(succeed("runs", "--json", "--runs", living.runs))["runs"]
-    assert (listed["status"], listed["cells_over"], listed["cells"]) == ("running", 0, 2)
+    assert (listed["status"], listed["cells_over"], listed["cell_count"]) == ("running", 0, 2)
 
 
 def test_neither_a_living_run_nor_its_device_is_taken_by_another_engine(living, tmp_path):

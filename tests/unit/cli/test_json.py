@@ -110,6 +110,13 @@ def test_a_run_has_one_name_in_all_documents() -> None:
             assert "$ref" in named.get("run", {"$ref": ""}), command
 
 
+def test_cells_and_rows_are_lists_wherever_they_are_and_their_numbers_are_counts() -> None:
+    for command in ANSWERS:
+        for part in schema_of(command)["$defs"].values():  # type: ignore[attr-defined]
+            for name in {"cells", "rows"} & set(part.get("properties", {})):
+                assert part["properties"][name]["type"] == "array", (command, part)
+
+
 def test_variants_and_loads_have_the_same_keys_in_a_plan_and_in_results() -> None:
     plan, results = (schema_of(command)["$defs"] for command in ("plan", "results"))
     for part in ("VariantAnswer", "WorkloadAnswer"):
