@@ -37,7 +37,7 @@ def test_differences_are_those_of_the_rounds_and_of_all_rows_but_the_baseline() 
     with_control = power("repeats = 5\ncontrol = true")
     assert with_control.findable[0].difference == detectable(5, 13, 0.05)
     two_threads = power_of(build("schema = 1\nrepeats = 5\n" + THIRTEEN + WORKLOAD.replace("= 4", "= [1, 4]")))
-    assert (two_threads.rows, two_threads.findable[0].difference) == (26, detectable(5, 24, 0.05))
+    assert (two_threads.row_count, two_threads.findable[0].difference) == (26, detectable(5, 24, 0.05))
 
 
 def test_auto_is_told_by_its_last_look() -> None:
