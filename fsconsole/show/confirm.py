@@ -85,8 +85,8 @@ def asking_words(offer: PlanAnswer, strayed: Sequence[str] = ()) -> str:
             )
         return f"To wipe{together}, type {names}, then Enter twice."
     if not offer.targets:
-        return "No consent is required. Start resumes the run, which wipes its devices again."
-    return "Only scratch devices are wiped. Start begins."
+        return "No consent is required. Wipe and run resumes the run, which wipes its devices again."
+    return "Only scratch devices are wiped. Enter on Wipe and run starts."
 
 
 def may_begin(offer: PlanAnswer, typed: str) -> bool:

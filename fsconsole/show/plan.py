@@ -148,7 +148,7 @@ def section_lines(  # noqa: PLR0913 (each is a fact of its own)
         ("settings", "Settings", len(draft.plan.settings)),
         ("run", "Repeats", 0 if draft.plan.is_auto else draft.plan.repeats),
     )
-    begin = Line(START, "Start..", about=("Confirm what is wiped, and run the plan: enter, or f10.",))
+    begin = Line(START, "Run..", about=("Confirm what is wiped, and run the plan: enter, or f10.",))
     return (begin, *lines, *(Line(key, name, value=_short(count)) for key, name, count in others))
 
 
@@ -211,6 +211,12 @@ def warning_line(outcome: Outcome, width: int) -> str:
 
 START = "start"
 """Key of the line that starts the run."""
+TOPS = {
+    "sections": "This is the first line; enter asks before it runs the plan.",
+    "lines": "This is the first line: enter opens it, or ticks the value at the cursor; esc goes to the sections.",
+    "rows": "This is the first line; left goes to the options.",
+}
+"""Message, by list of the screen, where there is nothing above the cursor."""
 NEW = "new"
 """Prefix of the keys of filesystems that the draft says nothing of yet."""
 

@@ -88,15 +88,13 @@ KEYS = (
         Use("app", "command_palette", "Commands", "search all commands", priority=True),
     )),
     Key(("escape",), "back: close, cancel, stop what this screen is doing", (
-        Use("devices", "end_job", "Stop", "stop the current job, or show all devices again"),
-        Use("plan", "focus('#sections')", "Sections", "back to the list of sections", rank=6),
+        Use("devices", "end_job", "Stop", "stop the current job"),
+        Use("plan", "back", "Back", "one column back; in the sections: show all lines again", rank=6),
         Use("run", "follow", "Follow", "mark the running cell again"),
         Use("runs", "show_all", "All", "show all runs again"),
         Use("cell", "dismiss", "Back", "to the grid, or to the run", rank=9, shown="esc"),
         Use("replay", "dismiss", "Back", "to the figures", rank=9, shown="esc"),
         Use("filter", "clear", "All", "show all lines again", rank=9),
-        Use("seek", "clear", "All", "show all rows again", rank=9),
-        Use("results", "show_all", "All", "show all rows again"),
         Use("dialog", "dismiss", "Cancel", "go back, change nothing", rank=9),
         Use("question", "dismiss(False)", "No", "change nothing"),
         Use("attach", "dismiss", "Not now", "the run goes on", rank=9),
@@ -114,9 +112,9 @@ KEYS = (
             priority=True),
         Use("output", "dismiss", "Close", "back"),
     )),
-    Key(("f10",), "accept what the dialog asks for, or start", (
-        Use("plan", "begin", "Start..", "confirm what is wiped, and run the plan", rank=1, asks=True),
-        Use("confirm", "start", "Start", "start the run, once the name is typed", rank=1, priority=True, asks=True),
+    Key(("f10",), "accept what the dialog asks for, or run the plan", (
+        Use("plan", "begin", "Run..", "confirm what is wiped, and run the plan", rank=1, asks=True),
+        Use("confirm", "start", "Wipe and run", "start the run, once the name is typed", rank=1, priority=True, asks=True),
         Use("pick", "accept", "Take", "take the line at the cursor; F10 too", rank=1, shown=_FOR_ENTER),
         Use("prompt", "accept", "Take", "take the text; F10 too", rank=1, shown=_FOR_ENTER),
         Use("form", "accept", "Take", "take what is typed; F10 too", rank=1, shown=_FOR_ENTER),
@@ -162,7 +160,7 @@ KEYS = (
     Key(("left",), "to what stands at the left", (
         Use("table", "columns(-1)", "Left", "the column before"),
         Use("choices", "left", "Left", "the value before"),
-        Use("plan", "focus('#sections')", "Sections", "back to the list of sections"),
+        Use("plan", "back", "Back", "one column back"),
         Use("cell", "other(-1)", "Before", "the cell before, of this row", priority=True),
         Use("replay", "seek(-1)", "Back", "back by a twentieth"),
         Use("log", "other(-1)", "Cell before", "the cell before", rank=1),
@@ -181,9 +179,7 @@ KEYS = (
     ), moves=True),
     Key(("/",), "find: show only lines with some words", (
         Use("plan", "find", "Find", "show only lines with some words: name, group, help, old names", rank=4),
-        Use("devices", "find", "Find", "show only devices with some words: name, model, serial, state", rank=6),
-        Use("results", "find", "Find", "show only rows with some words", rank=9),
-        Use("runs", "find", "Find", "show only runs with some words", rank=7),
+        Use("runs", "seek", "Find", "show only runs with some words", rank=7),
         Use("commands", "find", "Find", "show only cells with some words", rank=1),
     )),
     Key(("f5",), "refresh", (
@@ -224,7 +220,7 @@ KEYS = (
     )),
     Key(("n",), "new", (
         Use("devices", "create", "New scratch", "create a scratch device, safe to wipe", rank=3),
-        Use("plan", "new", "New..", "add a workload or a custom variant, or start a new plan", rank=3),
+        Use("plan", "new", "New..", "add a workload or a custom variant, start a new plan, or open a recipe", rank=3),
     )),
     Key(("D",), "duplicate", (
         Use("plan", "double", "Duplicate", "copy the workload, the custom variant, or the list of options or arrays"),

@@ -295,7 +295,7 @@ def test_without_root_what_only_looks_works_and_what_needs_root_says_so(
     console.wait_for("$ mkfs.")
     # A key right after escape would be taken for one with alt.
     console.press("Escape")
-    console.wait_for("New plan", "f10 Start..")
+    console.wait_for("New plan", "f10 Run..")
     console.press("5")
     console.wait_for("2 runs", "stopped after 5 of 6 cells", "r resumes it")
     for key, what in RUN_ACTS.items():

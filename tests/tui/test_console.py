@@ -174,7 +174,7 @@ async def test_no_key_is_clipped_and_start_help_and_quit_are_never_left_out() ->
                 await hand.until(lambda: "q Quit" in keys_of(hand))
                 line = keys_of(hand)
                 assert "space Tick" in line
-                assert "f10 Start.." in line
+                assert "f10 Run.." in line
                 assert "? All keys" in line
                 assert len(line) <= size[0]
 

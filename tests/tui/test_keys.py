@@ -117,7 +117,7 @@ async def test_the_palette_lists_commands_and_no_movements() -> None:
     async with drive(app, "2") as pilot:
         await pilot.pause()
         titles = {command.title for command in app.get_system_commands(app.screen)}
-    assert {"Quit", "Start..", "Save", "Try"} <= titles
+    assert {"Quit", "Run..", "Save", "Try"} <= titles
     assert titles.isdisjoint({"Up", "Down", "First", "Last", "Page up", "Page down"})
 
 
@@ -143,7 +143,7 @@ async def test_quitting_asks_where_the_plan_is_not_saved_and_a_second_q_does_not
 
 
 @pytest.mark.parametrize(
-    ("screen", "words"), [("2", "Start"), ("3", "WORKLOAD"), ("4", "No verdicts"), ("5", "2 runs")]
+    ("screen", "words"), [("2", "Run.."), ("3", "WORKLOAD"), ("4", "No verdicts"), ("5", "2 runs")]
 )
 async def test_whoever_leaves_beside_a_living_run_is_told_how_to_come_back_whatever_is_shown(
     screen: str, words: str, tmp_path: Path

@@ -10,7 +10,7 @@ from fsconsole.client.children import Done
 from fsconsole.tui.screens import plan as plan_screen
 from fsconsole.tui.widgets.lists import Choices
 from tests.tui.at_plan import at_plan, catalog_answer
-from tests.tui.harness import SIZES, Scripted
+from tests.tui.harness import SIZES, Scripted, picture
 from tests.tui.snapshots import assert_looks_as_kept
 
 
@@ -136,6 +136,40 @@ async def test_the_variants_have_a_pane_of_their_own_where_there_is_room() -> No
         await hand.keys("tab", "space")
         await hand.settled()
         assert "ext4" not in hand.screen.draft.filesystems
+
+
+async def test_left_and_escape_go_one_column_back_and_up_at_the_top_says_where_to_go() -> None:
+    async with at_plan(size=(120, 40)) as hand:
+
+        def at() -> str | None:
+            return hand.screen.focused.id if hand.screen.focused is not None else None
+
+        await hand.go_to("options 0")
+        for back in ("left", "escape"):
+            await hand.keys("tab")
+            assert at() == "rows"
+            await hand.keys(back)
+            assert at() == "lines"
+        await hand.keys("g", "up")
+        await hand.sees(
+            "This is the first line: enter opens it, or ticks the value at the cursor; esc goes to the sections."
+        )
+        await hand.keys("down")
+        await hand.until(lambda: "first line" not in picture(hand.pilot))
+        # By way of the first value.
+        await hand.keys("g", "left", "left")
+        assert at() == "sections"
+
+
+@pytest.mark.parametrize("column", ["sections", "lines", "rows"])
+async def test_a_new_plan_begins_in_the_sections_wherever_it_was_asked_for(column: str) -> None:
+    async with at_plan(size=(120, 40)) as hand:
+        hand.screen.query_one(f"#{column}").focus()
+        await hand.keys("n")
+        await hand.sees("Recipe or shipped plan..")
+        await hand.keys("end", "up", "enter")
+        await hand.until(lambda: hand.screen.focused is not None and hand.screen.focused.id == "sections")
+        assert hand.screen.query_one("#sections", Choices).key == "options 0"
 
 
 async def test_p_tries_the_options_of_what_is_ticked_and_what_was_refused_is_shown_so_and_not_ticked() -> None:

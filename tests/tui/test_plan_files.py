@@ -42,6 +42,14 @@ BAD = {
 }
 
 
+async def test_recipes_are_offered_by_n_too() -> None:
+    async with at_plan() as hand:
+        await hand.keys("n")
+        await hand.sees("Recipe or shipped plan..")
+        await hand.keys("end", "enter")
+        await hand.sees("Open a plan", "Or a file")
+
+
 async def test_a_bad_file_is_told_in_the_reader_s_words_and_the_draft_stays(tmp_path: Path) -> None:
     async with at_plan(size=(120, 40)) as hand:
         for text, words in BAD.items():
@@ -87,7 +95,7 @@ async def test_a_plan_that_was_changed_is_not_left_without_a_question() -> None:
         assert hand.screen.is_changed
         await hand.keys("n")
         await hand.sees("Custom variant")
-        await hand.keys("end", "enter")
+        await hand.keys("end", "up", "enter")
         await hand.sees("Leave this plan?")
         await hand.keys("y")
         await hand.until(lambda: not hand.screen.is_changed)

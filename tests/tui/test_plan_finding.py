@@ -59,6 +59,19 @@ async def test_options_are_found_as_words_are_typed_and_what_was_found_stays_unt
         assert hand.screen.query_one("#sections").has_focus
 
 
+async def test_escape_clears_a_narrowed_list_from_the_sections_too() -> None:
+    async with at_plan() as hand:
+        await hand.go_to("options 0")
+        every = shown(hand)
+        await hand.keys("slash", *"journal_a", "enter")
+        await hand.sees("matches 'journal_a'; escape", "clears.")
+        hand.screen.query_one("#sections").focus()
+        await hand.keys("escape")
+        await hand.until(lambda: shown(hand) == every)
+        await hand.until(lambda: "journal_a" not in picture(hand.pilot))
+        assert hand.screen.query_one("#sections").has_focus
+
+
 async def test_an_option_is_found_by_its_old_name_its_group_its_help_and_the_tool_s_words() -> None:
     async with at_plan() as hand:
         found = {binding.id: binding for _, binding in offered(hand.screen)}

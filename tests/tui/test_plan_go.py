@@ -43,7 +43,7 @@ async def test_the_ticked_device_is_reckoned_with_and_no_cell_at_all_is_told_and
         await hand.sees("There is no cell: no variant is ticked.")
         await hand.keys("escape", "escape", "g", "enter")
         # The first line of the list of sections does what F10 does, where a terminal keeps that key.
-        await hand.sees("Start..", "No cell of this plan can run: no variant is ticked.")
+        await hand.sees("Run..", "No cell of this plan can run: no variant is ticked.")
         await hand.keys("l")
         await hand.keys("escape")
         await hand.sees("No variant is ticked", "0 cells")

@@ -18,7 +18,6 @@ from textual.widgets import Static
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.client.children import answer
 from fsconsole.client.runs import last_spread
-from fsconsole.devices.identity import listed_identity
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.answers import CatalogAnswer, FilesystemsAnswer, LevelsAnswer
 from fsconsole.plan import draft as drafts
@@ -26,7 +25,6 @@ from fsconsole.plan.draft import Draft, new_draft
 from fsconsole.plan.outcome import Outcome, ThisMachine, levels_of, this_machine, work_out
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.show import plan as view
-from fsconsole.show.devices import WORDS, others, parse_listing
 from fsconsole.show.lines import Line, Mark
 from fsconsole.show.plan_forms import ADD
 from fsconsole.show.plan_text import power_line
@@ -68,7 +66,7 @@ Arrows go to a value; enter or space ticks it, or unticks it. Several ticked val
 / finds an option by its name, an old name, or a word of its help.
 Custom takes mkfs and mount options as the tools have them.
 D makes a second list of the same filesystem, for options that go together.
-Start.. shows what will be wiped, and asks.
+Run.. shows what will be wiped, and asks.
 Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
 """
     GUIDE: ClassVar[str] = (
@@ -123,7 +121,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         self._take_over()
         self.show_draft()
         self.query_one("#lines").focus()
-        asked = self.waiting("Asking what this machine supports; marks may change ...", self.ask_catalog())
+        asked = self.waiting("Asking what this machine supports ...", self.ask_catalog())
         self.run_worker(asked, group="catalog", exclusive=True)
         self.run_worker(self._look_back(), group="spread")
 
@@ -201,8 +199,13 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         self._tell(self.query_one("#rows"))
         self.show_draft()
 
+    def on_list_topped(self, event: Choices.Topped) -> None:
+        self.say(view.TOPS.get(event.control.id or "", ""))
+
     def on_list_moved(self, event: Choices.Moved) -> None:
         self._tell(event.control)
+        if self._said in view.TOPS.values():
+            self.say("")
         if event.control.id == "sections" and event.key and event.key != self.section_key:
             self.section_key = event.key
             self._show_section()
@@ -252,16 +255,24 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         rows = self._filter("rows")
         (rows if rows.has_focus_within else self._filter("lines")).find()
 
+    def action_back(self) -> None:
+        """Go from the variants to the lines, from those to the sections; there, look for nothing any more."""
+        if self.query_one("#sections").has_focus:
+            for narrowed in self.query(ListFilter):
+                narrowed.clear()
+        self.query_one("#lines" if self.query_one("#rows").has_focus else "#sections").focus()
+
     def action_new(self) -> None:
-        """Ask what is to be new, the kind of the shown section first: a workload, a custom variant, a plan."""
-        made: dict[str, Callable[[], object]] = {
-            "workloads": self._add_workload,
-            "words": self._add_variant,
-            "plan": self.action_begin_anew,
+        """Ask what is to be new, the kind of the shown section first: a workload, a custom variant, a plan, or one of a recipe."""
+        made: dict[str, tuple[str, Callable[[], object]]] = {
+            "workloads": ("Workload", self._add_workload),
+            "words": ("Custom variant", self._add_variant),
+            "plan": ("New plan", self.action_begin_anew),
+            "opened": ("Recipe or shipped plan..", self.action_open_plan),
         }
-        lines = [Line("workloads", "Workload"), Line("words", "Custom variant"), Line("plan", "Plan")]
+        lines = [Line(kind, name) for kind, (name, _) in made.items()]
         lines.sort(key=lambda line: line.key != of_plan.kind_of(self.section_key))
-        self.ask(PickScreen("New", lines), lambda kind: made[kind]())
+        self.ask(PickScreen("New", lines), lambda kind: made[kind][1]())
 
     def _add_workload(self) -> None:
         desk = of_plan.section_of(self._desk, "workloads")
@@ -298,6 +309,9 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "find":
             return not any(shown_filter.is_typing for shown_filter in self.query(ListFilter))
+        if action == "back":
+            is_left = self.focused is not None and self.focused.id != "sections"
+            return is_left or any(each.is_narrowed for each in self.query(ListFilter))
         kind = of_plan.kind_of(self.section_key)
         return kind in of_plan.OFFERED.get(action, {kind})
 
@@ -465,23 +479,9 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
     @work(group="devices", exclusive=True)
     async def _look_at(self) -> None:
         """Look at the ticked devices again, and untick those that are another device by now."""
-        session, disks, missing, lost = self.session, [], [], []
-        for target in session.targets:
-            done = await session.children.run(*WORDS, "--runs", session.runs_dir, target)
-            entry = None if done.exit_code else parse_listing(done.out, done.err).at(target)
-            if entry is None:
-                missing.append(target)
-                continue
-            device, ticked = entry.device, session.ticks.get(target)
-            if ticked is not None and (other := others(ticked, listed_identity(device))):
-                del session.ticks[target]
-                lost.append(f"{target} was unticked: another device has its name now ({other}).")
-            else:
-                is_rotating = bool(device.rotational)
-                spec = TargetSpec(device.path, device.size_bytes, is_scratch=device.is_scratch, is_rotating=is_rotating)
-                disks.append(spec)
-        if (tuple(disks), tuple(missing)) != (self.disks, self.missing):
-            self.disks, self.missing = tuple(disks), tuple(missing)
+        disks, missing, lost = await plan_files.looked_at(self.session)
+        if (disks, missing) != (self.disks, self.missing):
+            self.disks, self.missing = disks, missing
             self.show_outcome()
             self.count()
         elif lost:
@@ -564,6 +564,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
     async def action_begin_anew(self) -> None:
         if await self._may_be_lost():
             self._begin_with(new_draft(), "")
+            self.query_one("#sections").focus()
 
     @work(group="open", exclusive=True)
     async def action_save_plan(self) -> None:

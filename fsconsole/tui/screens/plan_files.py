@@ -1,4 +1,4 @@
-"""Plans as the Plan screen opens and saves them: by name, from a file, of a past run."""
+"""Plans as the Plan screen opens and saves them: by name, from a file, of a past run; and the devices that they are for."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ import asyncio
 import os
 from dataclasses import replace
 
+from fsconsole.devices.identity import listed_identity
 from fsconsole.errors.targets import PlanChanged, PlanMissing, PlanUnwritable
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.reader import JournalReader
 from fsconsole.plan.draft import Draft
-from fsconsole.plan.planfile import PlanFile
+from fsconsole.plan.planfile import PlanFile, TargetSpec
 from fsconsole.plan.read import list_configs, parse_plan, read_plan, resolve_plan
 from fsconsole.plan.shipped import is_shipped
+from fsconsole.show.devices import WORDS, others, parse_listing
 from fsconsole.show.shipped import shipped_lines
 from fsconsole.tui import planfiles
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.dialogs import PromptScreen
 from fsconsole.tui.screens.plan_dialogs import OpenScreen, PathSuggester
+from fsconsole.tui.session import Session
 
 _NEW_NAME = "plan.toml"
 
@@ -36,6 +39,30 @@ async def picked(screen: ConsoleScreen) -> PlanFile | None:
     except OSError as error:
         raise PlanMissing(name, str(error)) from error
     return await asyncio.to_thread(read_plan, path)
+
+
+async def looked_at(session: Session) -> tuple[tuple[TargetSpec, ...], tuple[str, ...], tuple[str, ...]]:
+    """Look at the ticked devices, and untick those that are another device by now.
+
+    Returns the devices, the names of which none is there any more, and a sentence on each that was unticked.
+    """
+    disks, missing, lost = [], [], []
+    for target in session.targets:
+        done = await session.children.run(*WORDS, "--runs", session.runs_dir, target)
+        entry = None if done.exit_code else parse_listing(done.out, done.err).at(target)
+        if entry is None:
+            missing.append(target)
+            continue
+        device, ticked = entry.device, session.ticks.get(target)
+        if ticked is not None and (other := others(ticked, listed_identity(device))):
+            del session.ticks[target]
+            lost.append(f"{target} was unticked: another device has its name now ({other}).")
+        else:
+            is_rotating = bool(device.rotational)
+            disks.append(
+                TargetSpec(device.path, device.size_bytes, is_scratch=device.is_scratch, is_rotating=is_rotating)
+            )
+    return tuple(disks), tuple(missing), tuple(lost)
 
 
 def plan_of(folder: RunFolder) -> PlanFile:

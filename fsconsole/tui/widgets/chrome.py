@@ -199,8 +199,7 @@ class ListFilter(Vertical):
         """Show these lines, or those that match of these and more; afresh: they are others, and nothing is looked for."""
         self._shown, self._among = tuple(shown), tuple(among or shown)
         if afresh:
-            self.query_one(Input).value = ""
-            self.remove_class("-typing")
+            self.clear()
         self._show(afresh=afresh)
 
     def find(self) -> None:
@@ -223,8 +222,13 @@ class ListFilter(Vertical):
         self.refresh_bindings()
 
     def action_clear(self) -> None:
-        self.query_one(Input).value = ""
+        self.clear()
         self.action_keep()
+
+    def clear(self) -> None:
+        """Look for nothing any more; the keys stay where they are."""
+        self.query_one(Input).value = ""
+        self.remove_class("-typing")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         shown = {"clear": self.has_class("-typing") or self.is_narrowed, "keep": self.is_typing}
@@ -238,31 +242,6 @@ class ListFilter(Vertical):
             words = matching_words(self._among, self._text, self.what)
             keys = "" if self.is_typing else "; escape clears."
             self.query_one(Static).update(plain(words + keys))
-
-
-class Seek(Input):
-    """Words by which the rows of a screen's list are found; shown only while they are typed, or kept."""
-
-    DEFAULT_CSS = "Seek { height: 1; display: none; }"
-    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("seek")
-
-    def __init__(self, where: str) -> None:
-        """Take what the words are looked for in."""
-        super().__init__(placeholder=f"words of {where}; enter keeps, escape shows all", compact=True)
-
-    @property
-    def words(self) -> str:
-        return self.value.strip()
-
-    def begin(self) -> None:
-        self.display = True
-        self.focus()
-
-    def action_clear(self) -> None:
-        """Show all rows again, and go back to the list."""
-        self.value = ""
-        self.display = False
-        self.post_message(self.Submitted(self, ""))
 
 
 class BlockScrollBar(ScrollBarRender):

@@ -104,6 +104,9 @@ class List(Toned, ScrollView, can_focus=True, inherit_bindings=False):
     class Ticked(_Told):
         """Space was pressed on an item, or its mark was clicked."""
 
+    class Topped(_Told):
+        """The cursor was to go up from the first item."""
+
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._make: MakeRows | None = None
@@ -195,7 +198,10 @@ class List(Toned, ScrollView, can_focus=True, inherit_bindings=False):
 
     def action_by(self, lines: int) -> None:
         if self.rows.has_cursor:
+            before = self.cursor
             self._move(self.cursor + lines, lines)
+            if lines < 0 and self.cursor == before:
+                self.post_message(self.Topped(self, self.key))
         else:
             self._scroll(self.scroll_offset.y + lines)
 
