@@ -239,6 +239,7 @@ def test_the_simulation_that_chose_the_method_judges_as_the_product_does() -> No
         logs[:, 2::2] *= 0.1
         logs[:, 3] += 0.2
         assert simulation.differs_from_product(logs) == 0
+        assert simulation.listed_otherwise(logs[:3]) == 0
         found = simulation.paired(logs)
         assert simulation.winners(found).any() or n == 3
         assert simulation.decided(found).any()
