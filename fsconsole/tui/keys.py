@@ -80,7 +80,7 @@ KEYS = (
         Use("app", "quit", "Quit", "quit; a run goes on", rank=ALWAYS_LAST + 1),
         Use("attach", "app.quit", "Quit", "quit; the run goes on", rank=ALWAYS_LAST + 1),
     )),
-    Key(("ctrl+c",), "leave, as q does, from dialogs too; on Run it says how to come back", (
+    Key(("ctrl+c",), "leave, as q does, from dialogs too; beside a running run both say how to come back", (
         Use("app", "quit", "Quit", "quit; a run goes on", priority=True),
         Use("dialog", "app.quit", "Quit", "quit; a run goes on", priority=True),
     )),
