@@ -138,6 +138,12 @@ def answer_words(verb: Verb, answer: ControlAnswer) -> str:
     return f"{_TAKEN[verb]} ({printable(answer.step).replace(': ', ', ') or 'starting'}).{later}"
 
 
+def over_words(name: str, *, is_open: bool) -> str:
+    """Return why nothing can be asked of a run any more, and the key that goes on from there; is_open: it can be resumed."""
+    goes_on = "r resumes it, 4 shows its results so far." if is_open else "4 shows its results."
+    return f"Run {printable(name)} has ended: there is nothing to pause, skip or stop. {goes_on}"
+
+
 def cleaned_words(printed: str) -> str:
     """Return what a cleanup did, of what it printed."""
     return " ".join(printed.split("\n")).strip() or "Nothing to clean up."

@@ -196,6 +196,27 @@ async def test_a_key_asks_the_engine_and_its_answer_is_said(tmp_path: Path, monk
     assert f"fsconsole attach {run.folder.name} --runs {tmp_path}" in said[0]
 
 
+async def test_a_run_that_ends_below_a_question_and_keys_after_its_end_are_told_where_its_figures_are(
+    tmp_path: Path,
+) -> None:
+    with living_run(tmp_path) as run:
+        async with drive(console(folder=run.folder, runs_dir=tmp_path), "3") as pilot:
+            await shows(pilot, "WORKLOAD")
+            await pilot.press("X")
+            await shows(pilot, "Stop the run now?")
+            run.record((*NEXT, CellFinished(1, 1, Outcome.DONE), RunFinished(Outcome.DONE)))
+            run.die()
+            await shows(pilot, "The run has ended meanwhile.")
+            await pilot.press("y")
+            over = (f"Run {run.folder.name} has ended: there is nothing to", "4 shows its results.")
+            await shows(pilot, *over)
+            for key in ("p", "S", "a", "X", "d"):
+                pilot.app.screen.say("")
+                await pilot.press(key)
+                await shows(pilot, *over)
+        assert run.asked == []
+
+
 async def test_a_key_that_toggles_pressed_twice_at_once_asks_and_takes_it_back(tmp_path: Path) -> None:
     with living_run(tmp_path) as run:
         async with drive(console(folder=run.folder, runs_dir=tmp_path), "3") as pilot:

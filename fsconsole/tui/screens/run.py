@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial
 from typing import ClassVar
 
-from textual import work
+from textual import events, work
 from textual.binding import BindingType
 from textual.message import Message
 from textual.widget import Widget
@@ -18,6 +18,7 @@ from textual.widgets import Static
 from fsconsole.client.children import ask
 from fsconsole.client.runs import list_outputs
 from fsconsole.errors import FsconsoleError
+from fsconsole.errors.runs import RunOver
 from fsconsole.journal.folder import read_tail
 from fsconsole.model.events import Verb
 from fsconsole.model.sample import Sample
@@ -32,7 +33,7 @@ from fsconsole.tui import keys
 from fsconsole.tui.bridge import Bridge
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.confirm import resume
-from fsconsole.tui.screens.dialogs import Dialog
+from fsconsole.tui.screens.dialogs import AskScreen, Dialog
 from fsconsole.tui.terminal import plain
 from fsconsole.tui.widgets.charts import Chart
 from fsconsole.tui.widgets.lists import List
@@ -116,6 +117,9 @@ class RaceRows(Keyed):
 
 
 _LIVING = frozenset({"pause", "skip", "stop_after", "stop_now", "detach"})
+_LIVING_KEYS = frozenset(
+    name for key in keys.KEYS for use in key.uses if use.place == "run" and use.action in _LIVING for name in key.keys
+)
 _DEAD = frozenset({"cleanup", "resume"})
 _SEEN = frozenset({"log", "plotted", "window"})
 _OF_A_CELL = frozenset({"cell"})
@@ -257,8 +261,11 @@ class RunScreen(ConsoleScreen):
             over = taken.finished and not self._is_open(taken)
             # The scratch device that was made for this run alone is removed, as every viewer of a run's end does.
             own = over and taken.state.request.owned_scratch and self.session.is_root
-            if own and before is not None and before.alive and not taken.alive:
-                self.action_cleanup()
+            if before is not None and before.alive and not taken.alive:
+                if own:
+                    self.action_cleanup()
+                if isinstance(self.app.screen, AskScreen):
+                    self.app.screen.complain("The run has ended meanwhile.")
             if before is None:
                 self.remove_class("-unread")
                 self.call_after_refresh(self.paint)
@@ -406,14 +413,28 @@ class RunScreen(ConsoleScreen):
         async with self._asking:
             if self.snapshot is None:
                 return
+            if not self.snapshot.alive:
+                self._say_over(self.snapshot)
+                return
             self.say("Asking the engine ...")
             try:
                 answer = await asyncio.to_thread(ask, self.snapshot.folder, verb)
+            except RunOver:
+                self._say_over(self.snapshot)
             except FsconsoleError as error:
                 self._asked.clear()
                 self.complain(error)
             else:
                 self.say(said or view.answer_words(verb, answer))
+
+    def on_key(self, event: events.Key) -> None:
+        """Say why a key of a living run does nothing once the run has ended."""
+        if self.snapshot is not None and not self.snapshot.alive and event.key in _LIVING_KEYS:
+            self._say_over(self.snapshot)
+
+    def _say_over(self, snapshot: RunSnapshot) -> None:
+        self._asked.clear()
+        self.say(view.over_words(snapshot.folder.name, is_open=self._is_open(snapshot)))
 
     async def action_detach(self) -> None:
         await self.app.action_quit()
