@@ -11,7 +11,7 @@ import typer
 from fsconsole.model import DEFAULT_RUNS_DIR, RUNS_VARIABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from fsconsole.cli.declared import Declared, DeclaredCommand
 
@@ -48,21 +48,45 @@ def script(shell: Shell) -> str:
     return "\n".join(made(commands)) + "\n"
 
 
-_NODES = "/dev/sd* /dev/nvme*n* /dev/vd* /dev/md* /dev/loop*"
-_VALUES = {
-    "DEV": f"$(ls -d {_NODES} 2>/dev/null)",
-    "RUN": f'latest $(ls -1 "${{{RUNS_VARIABLE}:-{DEFAULT_RUNS_DIR}}}" 2>/dev/null)',
-}
-"""Words of a POSIX shell that list the values of a metavar; others are paths."""
-_FISH_VALUES = {
-    # fish calls a wildcard without a match an error, but in a loop.
-    "DEV": f"(for one in {_NODES}; echo $one; end)",
-    "RUN": f"latest (set -q {RUNS_VARIABLE}; or set -l {RUNS_VARIABLE} {DEFAULT_RUNS_DIR}; ls -1 ${RUNS_VARIABLE} 2>/dev/null)",
-}
+_DEVICES = "lsblk -nrpo NAME 2>/dev/null"
+"""Devices with a size: neither loop devices without a file nor /dev/loop-control."""
+_PATHS = frozenset({"FILE", "DIR", "PATH", "PLAN"})
+"""Metavars whose values are paths, too."""
 
 
-def _choices(of: Declared, values: dict[str, str] = _VALUES) -> str:
-    return " ".join(of.choices) or values.get(of.metavar, "")
+def _values() -> dict[str, str]:
+    """Return the words of a POSIX shell that list the values, by an option's long name or by metavar."""
+    from fsconsole.catalog.loader import load_catalog
+    from fsconsole.plan.quick import STREAMS
+    from fsconsole.plan.read import list_configs
+    from fsconsole.plan.shipped import is_recipe
+
+    plans = list_configs()
+    filesystems = " ".join(load_catalog().names)
+    return {
+        "DEV": f"$({_DEVICES})",
+        "RUN": f'latest $(ls -1 "${{{RUNS_VARIABLE}:-{DEFAULT_RUNS_DIR}}}" 2>/dev/null)',
+        "PLAN": " ".join(path.stem for path in plans),
+        "--load": " ".join((STREAMS, *(path.stem for path in plans if is_recipe(path)))),
+        "FS": filesystems,
+        "FS[:MOUNT,...][@MKFS-WORDS]": filesystems,
+    }
+
+
+_RUNS_IN_FISH = (
+    f"set -q {RUNS_VARIABLE}; or set -l {RUNS_VARIABLE} {DEFAULT_RUNS_DIR}; set -l words (commandline -opc); "
+    f'set -l at (contains -i -- --runs $words); and set -l {RUNS_VARIABLE} $words[(math "$at + 1")]; '
+    f"ls -1 ${RUNS_VARIABLE} 2>/dev/null"
+)
+
+
+def _fish_values() -> dict[str, str]:
+    return {**_values(), "DEV": f"({_DEVICES})", "RUN": f"latest ({_RUNS_IN_FISH})"}
+
+
+def _choices(of: Declared, values: Mapping[str, str]) -> str:
+    named = [values[name] for name in (*of.names, of.metavar) if name in values]
+    return " ".join(of.choices) or "".join(named[:1])
 
 
 def _options(command: DeclaredCommand) -> list[str]:
@@ -84,16 +108,20 @@ _fsconsole_offer() {
     for word in $1; do
         case "$word" in "$at"*) COMPREPLY+=("$word") ;; esac
     done
-}"""
-"""Not by compgen, whose twin in zsh doesn't choose: there would never be nothing, and so no file names instead."""
+}
+_fsconsole_files() { COMPREPLY+=($(compgen -f -- "$at")); }"""
+"""Not by compgen alone, whose twin in zsh doesn't choose among words."""
 
 
 def _functions(commands: Sequence[DeclaredCommand]) -> Iterator[str]:
     """Yield the lines that bash and zsh read alike."""
-    _, *others = commands
+    values, (_, *others) = _values(), commands
     yield from (_OFFER, f"{_FUNCTION}() {{")
-    yield '    local at="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}" command="" word'
+    yield '    local at="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}" command="" word last=""'
+    yield f'    local {RUNS_VARIABLE}="${RUNS_VARIABLE}"'
     yield '    for word in "${COMP_WORDS[@]:1:$((COMP_CWORD - 1))}"; do'
+    yield f'        if [ "$last" = --runs ]; then {RUNS_VARIABLE}=$word; last=""; continue; fi'
+    yield "        last=$word"
     yield '        case "$command $word" in'
     yield f"            {'|'.join(_quoted(' ' + ' '.join(one.words)) for one in others if len(one.words) == 1)}) command=$word ;;"
     nested = [one for one in others if len(one.words) > 1]
@@ -104,17 +132,26 @@ def _functions(commands: Sequence[DeclaredCommand]) -> Iterator[str]:
     yield '    case "$command $before" in'
     for command in commands:
         for one in command.options:
-            if one.metavar and (values := _choices(one)):
+            if one.metavar:
                 patterns = "|".join(_quoted(f"{' '.join(command.words)} {name}") for name in one.names)
-                yield f'        {patterns}) _fsconsole_offer "{values}"; return ;;'
+                yield f"        {patterns}) {_offered([one], values)}; return ;;"
     yield "    esac"
-    yield '    case "$command" in'
+    yield '    case "$command:$at" in'
     for command in commands:
-        words = [*_options(command), *command.commands, *filter(None, map(_choices, command.arguments))]
-        yield f'        {_quoted(" ".join(command.words))}) _fsconsole_offer "{" ".join(words)}" ;;'
+        words = " ".join(command.words)
+        options = f'_fsconsole_offer "{" ".join(_options(command))}"'
+        yield f"        {_quoted(f'{words}:-')}*) {options} ;;"
+        rest = _offered(command.arguments, values, command.commands)
+        yield f"        {_quoted(f'{words}:')}*) {rest if command.arguments or command.commands else options} ;;"
     yield "    esac"
-    yield '    [ ${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -f -- "$at"))'
     yield "}"
+
+
+def _offered(of: Sequence[Declared], values: Mapping[str, str], words: Sequence[str] = ()) -> str:
+    """Return the call that offers these words, the values of options or arguments, and files where those are paths."""
+    listed = " ".join((*words, *filter(None, (_choices(one, values) for one in of))))
+    files = "; _fsconsole_files" if any(one.metavar in _PATHS for one in of) else ""
+    return f'_fsconsole_offer "{listed}"{files}'
 
 
 def _quoted(text: str) -> str:
@@ -140,15 +177,18 @@ def _fish(commands: Sequence[DeclaredCommand]) -> Iterator[str]:
         else:
             seen = f"__fish_seen_subcommand_from {command.words[0]}"
             yield _fish_line(seen, f"-f -a {command.words[1]}", command.brief)
+    values = _fish_values()
     for command in commands:
         condition = " ; and ".join(f"__fish_seen_subcommand_from {word}" for word in command.words)
+        condition = condition or "__fish_use_subcommand"
+        if not any(one.metavar in _PATHS for one in command.arguments):
+            yield f"complete -c fsconsole -n '{condition}' -f"
         for one in (*command.options, *command.arguments):
-            values = _choices(one, _FISH_VALUES)
+            listed = f" -a '{chosen}'" if (chosen := _choices(one, values)) else ""
             names = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in one.names)
-            takes = " -r" if one.names and one.metavar else ""
-            listed = f" -a '{values}'" if values else ""
+            takes = (" -r -F" if one.metavar in _PATHS else " -x") if one.names and one.metavar else ""
             if names or listed:
-                yield _fish_line(condition or "__fish_use_subcommand", f"{names}{takes}{listed}".strip(), one.help)
+                yield _fish_line(condition, f"{names}{takes}{listed}".strip(), one.help)
 
 
 def _fish_line(condition: str, what: str, about: str) -> str:

@@ -15,7 +15,7 @@ from fsconsole.model import DEFAULT_RUNS_DIR
 
 def plan(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Plan file, name of a shipped plan (see --list), or - for stdin.")
+        str, typer.Argument(metavar="PLAN", help="Plan file, name of a shipped plan (see --list), or - for stdin.")
     ] = "",
     device: Devices = None,
     directory: Directories = None,
@@ -48,7 +48,7 @@ def plan(
         raise Misused(what=what, nearest="", command="fsconsole plan")
     shown = {"--commands": commands}
     if list_plans:
-        idle = {"FILE": file, "--device": device, "--directory": directory, "--cell": cell, **shown}
+        idle = {"PLAN": file, "--device": device, "--directory": directory, "--cell": cell, **shown}
         refuse_idle(idle, "--list", "fsconsole plan")
     if cell and not as_json:
         raise Misused(what="--cell goes with --json only.", nearest="", command="fsconsole plan")

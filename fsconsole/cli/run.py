@@ -33,7 +33,7 @@ RunName = Annotated[str, typer.Argument(metavar="RUN", help="Name of a run, or a
 
 
 def run(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Plan file, name of a shipped plan, or - for stdin.")],
+    file: Annotated[str, typer.Argument(metavar="PLAN", help="Plan file, name of a shipped plan, or - for stdin.")],
     *,
     device: Devices = None,
     directory: Directories = None,

@@ -95,7 +95,32 @@ def test_bash_completes_commands_options_values_and_runs(tmp_path: Path) -> None
     assert {"--yes"} == completed("runs", "delete", "--y")
     assert {"bash", "zsh", "fish"} <= completed("completion", "")
     assert "20261121-081000-k7qf" in completed("show", "2026", runs=str(tmp_path))
+    assert "20261121-081000-k7qf" in completed("--runs", str(tmp_path), "runs", "delete", "2026")
     assert {str(tmp_path / "20261121-081000-k7qf")} == completed("plan", f"{tmp_path}/2026")
+
+
+def test_bash_completes_plans_loads_filesystems_and_devices_and_files_only_where_a_path_is_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").touch()
+    (tmp_path / "ext9").touch()
+    assert {"mine.toml", "mail", "million-files"} == completed("plan", "mi") | completed("plan", "mai")
+    assert {"mail"} == completed("quick", "--load", "mai")
+    assert {"ext2", "ext3", "ext4"} == completed("quick", "-d", "/dev/x", "ext") == completed("catalog", "ext")
+    assert (
+        set()
+        == completed("quick", "--threads", "")
+        == completed("show", "ext9")
+        == completed("run", "demo", "-d", "ext9")
+    )
+    assert {"mine.toml"} == completed("quick", "--save", "mi") == completed("import", "mi")
+    assert {"--yes"} == completed("scratch", "remove", "--y")
+    offered = completed("run", "demo", "-d", "/dev/")
+    assert offered
+    for path in offered:
+        size = (Path("/sys/class/block") / Path(path).resolve().name / "size").read_text()
+        assert "loop" not in path or int(size) > 0, path
 
 
 def completed_by_fish(folder: Path, typed: str, runs: str) -> set[str]:
@@ -142,9 +167,13 @@ def test_fish_completes_commands_options_values_and_runs_without_a_complaint(tmp
     (runs / "20261121-081000-k7qf").mkdir(parents=True)
     for typed, offered in (
         ("pl", "plan"), ("runs del", "delete"), ("results --fo", "--format"), ("show 2026", "20261121-081000-k7qf"),
-        ("readtest fsconsole.f", "fsconsole.fish"), ("results --format j", "json"),
+        ("import fsconsole.f", "fsconsole.fish"), ("results --format j", "json"), ("plan wa", "wal"),
+        ("quick --load mai", "mail"), ("quick -d /dev/x xf", "xfs"), ("--runs runs show 2026", "20261121-081000-k7qf"),
     ):  # fmt: skip
-        assert completed_by_fish(tmp_path, f"fsconsole {typed}", str(runs)) == {offered}
+        assert completed_by_fish(tmp_path, f"fsconsole {typed}", "/nowhere" if "--runs" in typed else str(runs)) == {
+            offered
+        }
+    assert completed_by_fish(tmp_path, "fsconsole show fsconsole.f", str(runs)) == set()
 
 
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="no zsh")
@@ -154,7 +183,7 @@ def test_zsh_completes_commands_values_runs_and_files_from_the_first_tab_on(tmp_
     (tmp_path / "my-plan.toml").touch()
     for typed, offered in (
         ("pl", "plan"), ("show 2026", "show 20261121-081000-k7qf"), ("results --format j", "results --format json"),
-        ("plan my", "plan my-plan.toml"),
+        ("plan my", "plan my-plan.toml"), ("quick --load mai", "quick --load mail"), ("quick -d x xf", "quick -d x xfs"),
     ):  # fmt: skip
         completed_by_zsh(tmp_path, f"fsconsole {typed}", f"fsconsole {offered}", str(runs))
 
