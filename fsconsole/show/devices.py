@@ -180,6 +180,17 @@ def entries_of(listed: Iterable[ListedDevice]) -> tuple[ListedEntry, ...]:
     return tuple(ListedEntry(row, found[row.device.name].state, found[row.device.name].hazards) for row in rows)
 
 
+def with_words(entries: Iterable[ListedEntry], words: str) -> tuple[ListedEntry, ...]:
+    """Return the devices that have all of these words, in any case, in name, kind, model, serial, WWN or state."""
+
+    def text_of(entry: ListedEntry) -> str:
+        one = entry.device
+        told = (one.path, one.dm_name, one.kind.value, one.model, one.serial, one.wwn, entry.state.text)
+        return " ".join(filter(None, told)).casefold()
+
+    return tuple(entry for entry in entries if all(word in text_of(entry) for word in words.casefold().split()))
+
+
 def with_progress(listing: Listing, arrays: tuple[MdArray, ...]) -> Listing:
     """Return the listing with what /proc/mdstat says now of its arrays; the rest is as it was."""
     now = {array.name: array for array in arrays}

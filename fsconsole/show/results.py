@@ -357,6 +357,13 @@ def recorded_words(state: RunState) -> str:
     return f"recorded{where} on {instant(state.request.created_wall_ns)[:10]}"
 
 
+def with_words(table: TableValue, words: str) -> TableValue:
+    """Return a table with the rows that have all of these words, in any case, in their name or a cell."""
+    wanted = words.casefold().split()
+    texts = ((row, " ".join((row.name, *row.cells)).casefold()) for row in table.rows)
+    return replace(table, rows=tuple(row for row, text in texts if all(word in text for word in wanted)))
+
+
 def decided_row(view: BlockView) -> str:
     """Return the key of the first row whose pane says why it differs; empty where there is none."""
     block = view.block

@@ -88,13 +88,15 @@ KEYS = (
         Use("app", "command_palette", "Commands", "search all commands", priority=True),
     )),
     Key(("escape",), "back: close, cancel, stop what this screen is doing", (
-        Use("devices", "end_job", "Stop", "stop the current job"),
+        Use("devices", "end_job", "Stop", "stop the current job, or show all devices again"),
         Use("plan", "back", "Back", "one column back; in the sections: show all lines again", rank=6),
         Use("run", "follow", "Follow", "mark the running cell again"),
         Use("runs", "show_all", "All", "show all runs again"),
         Use("cell", "dismiss", "Back", "to the grid, or to the run", rank=9, shown="esc"),
         Use("replay", "dismiss", "Back", "to the figures", rank=9, shown="esc"),
         Use("filter", "clear", "All", "show all lines again", rank=9),
+        Use("seek", "clear", "All", "show all rows again", rank=9),
+        Use("results", "show_all", "All", "show all rows again"),
         Use("dialog", "dismiss", "Cancel", "go back, change nothing", rank=9),
         Use("question", "dismiss(False)", "No", "change nothing"),
         Use("attach", "dismiss", "Not now", "the run goes on", rank=9),
@@ -179,7 +181,9 @@ KEYS = (
     ), moves=True),
     Key(("/",), "find: show only lines with some words", (
         Use("plan", "find", "Find", "show only lines with some words: name, group, help, old names", rank=4),
-        Use("runs", "seek", "Find", "show only runs with some words", rank=7),
+        Use("devices", "find", "Find", "show only devices with some words: name, model, serial, state", rank=6),
+        Use("results", "find", "Find", "show only rows with some words", rank=9),
+        Use("runs", "find", "Find", "show only runs with some words", rank=7),
         Use("commands", "find", "Find", "show only cells with some words", rank=1),
     )),
     Key(("f5",), "refresh", (

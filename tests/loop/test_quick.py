@@ -17,6 +17,7 @@ from tests.loop.gate_cases import unchanged
 from tests.loop.runs import assert_nothing_left, fsconsole, succeed
 from tests.tui.on_a_pty import read_until, terminal
 from tests.unit.cli.contract import checked
+from tests.unit.cli.test_misuse import UNUSUAL
 
 WRONG = "00000-00000-00000"
 
@@ -28,6 +29,9 @@ def test_nothing_is_wiped_without_consent_to_just_this_device(tmp_path: Path, bl
     with unchanged(blank):
         fails(ExitCode.CONSENT_MISSING, *words, names=("would be wiped",))
         fails(ExitCode.CONSENT_STALE, *words, "--consent", WRONG, names=(blank,))
+        home = tmp_path / "home"
+        home.mkdir()
+        fails(ExitCode.CONSENT_MISSING, *words, names=("would be wiped",), under=(*UNUSUAL, str(home)))
         with terminal(os.environ, *words) as fd:
             os.write(fd, f"{os.path.basename(blank)}\n".encode())
             shown = read_until(fd, b"to wipe it and start")

@@ -13,7 +13,7 @@ from tests.tui.at_devices import at_devices, go_to, targets
 from tests.tui.device_lists import FREE, LABELLED, NO_DEVICES, STORAGE_BOX, listed, many
 from tests.tui.harness import SIZES, Scripted, picture
 from tests.tui.snapshots import assert_looks_as_kept
-from tests.tui.waiting import flat, shows
+from tests.tui.waiting import flat, shows, until
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -38,6 +38,22 @@ async def test_every_device_is_shown_with_its_state_and_screen_pane_and_form_loo
         await pilot.press("escape", "home")
         await shows(pilot, "loop0", "dm-2 (vg-scratch)", "free")
         assert all(len(line) <= size[0] for line in picture(pilot).splitlines())
+
+
+async def test_devices_are_found_by_words_enter_keeps_them_and_plans_nothing_and_escape_shows_all_again() -> None:
+    async with at_devices(listed(*STORAGE_BOX)) as pilot:
+        await shows(pilot, "17 devices")
+        await go_to(pilot, FREE.path)
+        await pilot.press("space", "slash", *"MD0 sdc")
+        await shows(pilot, "1 with 'MD0 sdc' of 17 devices, 1 target ticked (escape shows all)", "sdc", "member of md0")
+        assert "sdb" not in picture(pilot)
+        await pilot.press("enter")
+        assert pilot.app.current_mode == "devices"
+        await shows(pilot, "In use: never wiped (1)", "/dev/sdc ST3000NM0033-9ZM178")
+        await pilot.press("escape")
+        await shows(pilot, "17 devices, 1 target ticked", "sdb")
+        await pilot.press("enter")
+        await until(pilot, lambda: pilot.app.current_mode == "plan", "the plan")
 
 
 async def test_in_ascii_the_tree_has_branches_and_tab_goes_to_the_pane_whose_text_then_moves() -> None:

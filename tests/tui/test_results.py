@@ -102,6 +102,22 @@ async def test_verdicts_blocks_baseline_and_pairs_stand_in_80_columns(tmp_path: 
         await until(pilot, lambda: "CPU" in picture(pilot).splitlines()[4], "CPU")
 
 
+async def test_rows_are_found_by_words_and_escape_shows_all_again(tmp_path: Path) -> None:
+    async with drive(console(folder=imported("mail", tmp_path)), "4") as pilot:
+        await shows(pilot, "slower", "undecided")
+        every = names(pilot)
+        await pilot.press("slash", *"EXT4 back")
+        await until(pilot, lambda: names(pilot) == ["ext4 data=writeback"], "one row")
+        await shows(pilot, "1 of 4 rows with 'EXT4 back' (escape shows all) ─", "esc All")
+        assert "/ Find" not in picture(pilot)
+        await pilot.press("enter", "s")
+        await shows(pilot, "1 of 4 rows", "ext4 data=writeback: ")
+        assert names(pilot) == ["ext4 data=writeback"]
+        await pilot.press("escape")
+        await until(pilot, lambda: sorted(names(pilot)) == sorted(every), "all rows")
+        assert "shows all" not in picture(pilot)
+
+
 async def test_columns_are_chosen_and_ordered(tmp_path: Path) -> None:
     async with drive(console(folder=recorded("grid", tmp_path)), "4") as pilot:
         await shows(pilot, "No verdicts: ")

@@ -27,7 +27,7 @@ from fsconsole.tui import keys
 from fsconsole.tui.screens.dialogs import AskScreen, Dialog
 from fsconsole.tui.session import Session, session_of
 from fsconsole.tui.terminal import plain
-from fsconsole.tui.widgets.chrome import Head, Keys, Sentence
+from fsconsole.tui.widgets.chrome import Head, Keys, Seek, Sentence
 
 SCREENS = (
     ("devices", "1 Devices"),
@@ -94,6 +94,16 @@ class ConsoleScreen(Screen[None]):
 
     def content(self) -> Iterable[Widget]:
         return ()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        # Where words are typed the key is a letter.
+        return action != "find" or not any(seek.has_focus for seek in self.query(Seek))
+
+    def action_find(self) -> None:
+        self.query_one(Seek).begin()
+
+    def action_show_all(self) -> None:
+        self.query_one(Seek).action_clear()
 
     def while_shown(self, every_s: float, act: Callable[[], object]) -> None:
         """Act again and again while this screen is on top, and do nothing while nobody looks."""

@@ -23,10 +23,12 @@ from fsconsole.model import DEFAULT_SCRATCH_DIR
 from fsconsole.model.answers import ReadTestAnswer
 from fsconsole.show import devices as view
 from fsconsole.show.device_details import details
+from fsconsole.text import printable
 from fsconsole.tui import keys
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.terminal import plain
 from fsconsole.tui.watch import DeviceWatch, OneAtATime, UdevWatch
+from fsconsole.tui.widgets.chrome import Seek
 from fsconsole.tui.widgets.lists import Choices, List
 from fsconsole.tui.widgets.rows import SheetRows, Texts
 
@@ -70,6 +72,7 @@ Tab goes to the details, which the arrow keys scroll."""
         yield Container(List(id="table"), List(id="details"), id="body")
         yield Static(plain(""), id="about")
         yield Choices(id="offer", ticks=False)
+        yield Seek("name, model, serial or state")
 
     def on_mount(self) -> None:
         self._watch = DeviceWatch(OneAtATime(self.session.children), self.session.runs_dir)
@@ -212,7 +215,16 @@ Tab goes to the details, which the arrow keys scroll."""
         self.say(f"{words}; escape stops it.")
         self._job = self.run_worker(self._carried_out(job), group="job")
 
+    def on_input_changed(self) -> None:
+        self._show()
+
+    def on_input_submitted(self) -> None:
+        self._table.focus()
+
     def action_end_job(self) -> None:
+        """Stop the current job; where there is none, show all devices again."""
+        if self._job is None:
+            self.action_show_all()
         if self._job is None or self._is_ending:
             return
         self._is_ending = True
@@ -223,7 +235,13 @@ Tab goes to the details, which the arrow keys scroll."""
             self._job.cancel()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return action != "end_job" or self._job is not None
+        seek = self.query(Seek)
+        if action == "plan":
+            # Enter keeps the words that are typed.
+            return not any(one.has_focus for one in seek)
+        if action == "end_job":
+            return self._job is not None or any(one.display for one in seek)
+        return super().check_action(action, parameters)
 
     async def _carried_out(self, job: Job) -> None:
         try:
@@ -310,11 +328,15 @@ Tab goes to the details, which the arrow keys scroll."""
         return self._watch.listing.at(self._table.key)
 
     def _show(self) -> None:
-        entries, ticked = self._watch.listing.entries, self.session.targets
+        entries, ticked = self._shown, self.session.targets
         glyphs = self.session.terminal.glyphs
         self._table.show(lambda width: SheetRows(view.lay_out(entries, ticked, width - 1, glyphs)))
         self._tell()
         self.on_list_moved()
+
+    @property
+    def _shown(self) -> tuple[view.ListedEntry, ...]:
+        return view.with_words(self._watch.listing.entries, self.query_one(Seek).words)
 
     def on_list_moved(self) -> None:
         entry, listing, figures = self._entry(), self._watch.listing, dict(self._read_tests)
@@ -340,6 +362,8 @@ Tab goes to the details, which the arrow keys scroll."""
             failed=watch.has_failed and not watch.is_looking,
             makes_arrays=self.session.makes_arrays,
         )
+        if sought := self.query_one(Seek).words:
+            words = f"{len(self._shown)} with '{printable(sought)}' of {words} (escape shows all)"
         if self._job is not None:
             # What was said of it goes after a while.
             words = f"{self._job_words}; escape stops it."

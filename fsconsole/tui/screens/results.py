@@ -35,7 +35,7 @@ from fsconsole.show.apply import safety_of, use_lines, use_words
 from fsconsole.show.more_rounds import barred_words, lasts_words, rounds_complaint, wanted_rounds, with_repeats
 from fsconsole.show.replay import Frame, cell_of
 from fsconsole.show.runs import RunEntry, published_lines
-from fsconsole.text import cells_of, shorten_middle
+from fsconsole.text import cells_of, printable, shorten_middle
 from fsconsole.tui import keys, planfiles
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.cell import CellScreen
@@ -45,6 +45,7 @@ from fsconsole.tui.screens.dialogs import Dialog, OutputScreen, PickScreen, Prom
 from fsconsole.tui.screens.replay import ReplayScreen, read_race
 from fsconsole.tui.terminal import lines, plain
 from fsconsole.tui.widgets.charts import Chart
+from fsconsole.tui.widgets.chrome import Seek
 from fsconsole.tui.widgets.lists import List, Table
 from fsconsole.tui.widgets.rows import Texts
 
@@ -208,6 +209,7 @@ Below: the row's verdict, why, its rounds as dots, other columns, and warnings w
         with Horizontal(id="room"):
             yield Chart(id="curves")
             yield List(id="bars")
+        yield Seek("variant, setting or verdict")
 
     def on_mount(self) -> None:
         self.while_shown(_REFRESH_S, self._refresh_living)
@@ -215,6 +217,17 @@ Below: the row's verdict, why, its rounds as dots, other columns, and warnings w
 
     def on_screen_resume(self) -> None:
         self.action_reload()
+
+    def on_input_changed(self) -> None:
+        self._arrange()
+
+    def on_input_submitted(self) -> None:
+        self.query_one(Table).focus()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "show_all":
+            return any(seek.display for seek in self.query(Seek))
+        return super().check_action(action, parameters)
 
     def on_resize(self) -> None:
         super().on_resize()
@@ -468,7 +481,7 @@ Below: the row's verdict, why, its rounds as dots, other columns, and warnings w
             self.complain(error)
             return False
         self._view = found
-        self.query_one(Table).show_table(found.table)
+        self.query_one(Table).show_table(view.with_words(found.table, self.query_one(Seek).words))
         self._place()
         return True
 
@@ -483,7 +496,11 @@ Below: the row's verdict, why, its rounds as dots, other columns, and warnings w
         )
         self.put("#blocks", Content("").join(tabs))
         line, width = self.session.terminal.glyphs.horizontal, self.size.width
-        caption = f"{line} {shorten_middle(self._view.caption, width - 4)} "
+        caption, sought = self._view.caption, self.query_one(Seek).words
+        if sought:
+            found, rows = self.query_one(Table).value.rows, self._view.table.rows
+            caption = f"{len(found)} of {len(rows)} rows with '{printable(sought)}' (escape shows all)"
+        caption = f"{line} {shorten_middle(caption, width - 4)} "
         self.put("#rule", plain(caption + line * (width - cells_of(caption))))
         self.on_list_moved()
         if self.has_class("-roomy"):

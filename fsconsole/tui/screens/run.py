@@ -83,7 +83,8 @@ class LogScreen(Dialog[None]):
             return Texts(view.log_rows(cell, read, width)), is_bare
 
         rows, is_bare = await asyncio.to_thread(made)
-        if self._is_left:
+        if not self.is_active:
+            # It is closed by now, or below the help: then it is looked at again.
             return
         self._shown = cell
         title = f"Cell {self._cell + 1} of {len(snapshot.state.cells)}: {snapshot.names.texts[self._cell]}"

@@ -11,7 +11,7 @@ from typing import ClassVar
 from textual import work
 from textual.binding import BindingType
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from fsconsole.client.runs import KnownRun, read_runs, state_of
 from fsconsole.errors import FsconsoleError
@@ -26,6 +26,7 @@ from fsconsole.tui.screens.comparison import show_comparison
 from fsconsole.tui.screens.confirm import resume
 from fsconsole.tui.screens.dialogs import PickScreen, PromptScreen
 from fsconsole.tui.terminal import plain
+from fsconsole.tui.widgets.chrome import Seek
 from fsconsole.tui.widgets.lists import List, Table
 from fsconsole.tui.widgets.rows import Texts
 
@@ -59,7 +60,6 @@ Where an engine died, C removes the mounts and loop devices that it left, and re
         self._digests: dict[str, tuple[object, Digest]] = {}
         """With the stamp of what each was made of."""
         self._marked: list[str] = []
-        self._sought = ""
         self._is_listed = True
 
     def content(self) -> Iterable[Widget]:
@@ -67,11 +67,10 @@ Where an engine died, C removes the mounts and loop devices that it left, and re
         yield Table(id="list")
         yield Static(plain("─" * 200), id="rule")
         yield List(id="about")
-        yield Input(placeholder="words of title, name or standing", id="sought", compact=True)
+        yield Seek("title, name or status")
 
     def on_mount(self) -> None:
         self.while_shown(_REFRESH_S, lambda: None if self.is_busy("read") else self.action_reload())
-        self.query_one("#sought").display = False
         self.query_one(Table).focus()
 
     def on_screen_resume(self) -> None:
@@ -189,19 +188,7 @@ Where an engine died, C removes the mounts and loop devices that it left, and re
             if await self.removed(*words, question=f"Delete run {run.name}?"):
                 self.say(f"Run {run.name} is deleted.")
 
-    def action_seek(self) -> None:
-        field = self.query_one("#sought", Input)
-        field.display = True
-        field.focus()
-
-    def action_show_all(self) -> None:
-        field = self.query_one("#sought", Input)
-        field.value = ""
-        field.display = False
-        self.query_one(Table).focus()
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        self._sought = event.value.strip()
+    def on_input_changed(self) -> None:
         self._show()
 
     def on_input_submitted(self) -> None:
@@ -272,9 +259,9 @@ Where an engine died, C removes the mounts and loop devices that it left, and re
     def _show(self) -> None:
         if not self.app.is_running:
             return
-        runs = self._runs()
-        self.query_one(Table).show_table(runs_table(runs, self._sought, self._marked))
-        words = list_words(runs, self._sought, self.session.runs_dir, is_listed=self._is_listed)
+        runs, sought = self._runs(), self.query_one(Seek).words
+        self.query_one(Table).show_table(runs_table(runs, sought, self._marked))
+        words = list_words(runs, sought, self.session.runs_dir, is_listed=self._is_listed)
         self.put("#count", plain(words))
         self.on_list_moved()
 

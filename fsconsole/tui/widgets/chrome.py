@@ -244,6 +244,31 @@ class ListFilter(Vertical):
             self.query_one(Static).update(plain(words + keys))
 
 
+class Seek(Input):
+    """Words by which the rows of a screen's list are found; shown only while they are typed, or kept."""
+
+    DEFAULT_CSS = "Seek { height: 1; display: none; }"
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("seek")
+
+    def __init__(self, where: str) -> None:
+        """Take what the words are looked for in."""
+        super().__init__(placeholder=f"words of {where}; enter keeps, escape shows all", compact=True)
+
+    @property
+    def words(self) -> str:
+        return self.value.strip()
+
+    def begin(self) -> None:
+        self.display = True
+        self.focus()
+
+    def action_clear(self) -> None:
+        """Show all rows again, and go back to the list."""
+        self.value = ""
+        self.display = False
+        self.post_message(self.Submitted(self, ""))
+
+
 class BlockScrollBar(ScrollBarRender):
     """Draws whole blocks, no eighths."""
 

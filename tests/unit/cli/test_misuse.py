@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -61,6 +62,35 @@ def test_a_misuse_is_told_in_one_sentence_and_one_hint(words, sentence, hint):
     done = run_command(*words)
     assert (done.returncode, done.stdout) == (ExitCode.USAGE, "")
     assert re.fullmatch(rf"fsconsole: {sentence}\.\nhint: {hint}.*\.\n", done.stderr), done.stderr
+
+
+UNUSUAL = (
+    "unshare", "--mount", "--propagation", "slave", "sh", "-c",
+    # Root writes where the mode forbids it, but not on a read-only mount.
+    'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && ! touch "$0/x" 2>/dev/null && '
+    'export HOME="$0" LANG=C LC_ALL=C TERM=dumb && exec "$@" <&-',
+)  # fmt: skip
+"""Starts a command without stdin, in a plain locale, on a dumb terminal, with a read-only HOME, which follows."""
+FAILING = (
+    ("plna",), ("run", "x"), ("run", "demo", "-d", "/dev/nix"), ("run", "nix.toml", "-D", "/nix"),
+    ("quick", "ext4", "-d", "/dev/nix"), ("quick", "ext5", "xfs", "-d", "/dev/nix"), ("show", "nix"), ("verify-kit", "/nix"),
+)  # fmt: skip
+
+
+@pytest.mark.root
+def test_what_fails_is_told_alike_without_stdin_in_a_plain_locale_and_with_a_read_only_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FSCONSOLE_RUNS", str(tmp_path / "runs"))
+    home = tmp_path / "home"
+    home.mkdir()
+    for words in FAILING:
+        done = subprocess.run([*UNUSUAL, str(home), FSCONSOLE, *words], check=False, capture_output=True, text=True)
+        assert re.fullmatch(r"fsconsole: [^\n]+\.\nhint: [^\n]+[.?]\n", done.stderr), done.stderr
+        usual = run_command(*words)
+        assert (done.returncode, done.stdout, done.stderr) == (usual.returncode, usual.stdout, usual.stderr)
+        assert done.returncode not in (0, ExitCode.FAILURE), words
+    assert not list(home.iterdir())
 
 
 def test_a_group_without_a_command_shows_its_help_beside_the_output_and_no_help_is_too_wide():

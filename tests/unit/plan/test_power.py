@@ -25,7 +25,7 @@ def power(head: str, variants: str = THIRTEEN, last: float | None = None) -> Pow
 
 def test_differences_are_those_of_the_rounds_and_of_all_rows_but_the_baseline() -> None:
     told = power("repeats = 5\nraw = true", last=0.09)
-    assert (told.rounds, told.rows, told.no_verdicts) == (5, 13, "")
+    assert (told.rounds, told.row_count, told.no_verdicts) == (5, 13, "")
     found = [detectable(5, 12, spread) for spread in (0.05, 0.1, 0.25, 0.09)]
     assert told.last is not None
     assert [one.difference for one in (*told.findable, told.last)] == found
