@@ -44,8 +44,11 @@ class AsTyped:
 
 
 def _require_default(param: Any, ctx: Any) -> None:
-    """Raise Misused unless an empty word is the default: a script's unset variable must mean no run, disk or directory."""
-    if ctx.get_parameter_source(param.name).name == "COMMANDLINE":
+    """Raise Misused unless an empty word is the default: a script's unset variable must mean no run, disk or directory.
+
+    An empty code may be given: `fsconsole plan` has it for scratch devices, which need no consent.
+    """
+    if ctx.get_parameter_source(param.name).name == "COMMANDLINE" and param.metavar != "CODE":
         from fsconsole.errors import Misused
 
         name = param.opts[0] if param.param_type_name == "option" else param.metavar or param.name

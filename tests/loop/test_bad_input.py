@@ -76,7 +76,6 @@ def test_a_plan_file_that_says_nonsense_is_refused(bench: Bench):
 
 NO_FILES = {
     "nothing": "absent.toml",
-    "an empty name": "",
     "a directory": "/etc",
     "a device without end": "/dev/zero",
     "a name that acts": "[/x]\x1b]0;\n.toml",
@@ -146,7 +145,7 @@ def test_who_is_not_root_is_told_so(tmp_path: Path):
 NO_RUNS = {
     "/etc/passwd": "Not a directory",
     "/etc/passwd/runs": "Not a directory",
-    "/proc/[/x]\x1b]0;\n": r"/proc/[/x]\x1b]0;\n: No such file",
+    "/proc/[/x]\x1b]0;\n": r"/proc/[/x]\x1b]0;\n: /proc has the kernel's own files",
 }
 
 
