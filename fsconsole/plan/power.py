@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fsconsole.model.answers import Findable, PowerAnswer
 from fsconsole.model.plan import Order, Plan
 from fsconsole.model.statistics import ALPHA, LOOK_ALPHAS, detectable
@@ -30,6 +32,12 @@ def power_of(plan: Plan, last_spread: float | None = None) -> PowerAnswer:
         is_auto=plan.is_auto,
         no_verdicts=why,
     )
+
+
+def power_with(plan: Plan, rounds: int, *, is_auto: bool, last_spread: float | None = None) -> PowerAnswer:
+    """Return what a plan could find with another number of rounds."""
+    lasting = replace(plan.estimate, elapsed_s=plan.estimate.elapsed_s / plan.repeats * rounds)
+    return power_of(replace(plan, repeats=rounds, is_auto=is_auto, estimate=lasting), last_spread)
 
 
 def _no_verdicts(plan: Plan, family: int) -> str:

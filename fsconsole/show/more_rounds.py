@@ -83,6 +83,15 @@ def rounds_complaint(text: str) -> str:
     return f"Give a number from {LEAST_ROUNDS} to {MOST_ROUNDS}: verdicts need {LEAST_ROUNDS} rounds."
 
 
+def rounds_hint(state: RunState, text: str, wanted: int) -> str:
+    """Return what a typed number of rounds costs, or the wanted one where that is no number of rounds."""
+    rounds = wanted if rounds_complaint(text) else int(text)
+    return (
+        f"{rounds} rounds: {lasts_words(state, rounds)} at the pace of this run. A new run, since rounds that are added "
+        "after a look at the verdicts find false winners. The devices are wiped; what is on them is shown first."
+    )
+
+
 def with_repeats(source: str, rounds: int) -> str:
     """Return a plan file's text with another number of repeats, everything else as it was. Raises PlanUnwritable."""
     first = _TABLE.search(source)

@@ -304,10 +304,12 @@ async def test_more_rounds_are_a_new_run_of_the_plan_through_the_confirm_dialog(
     async with drive(console(children, folder=folder, runs_dir=tmp_path), "4") as pilot:
         await shows(pilot, "No verdicts: ")
         await pilot.press("+")
-        await shows(pilot, "Rounds of a new run of this plan", "est. ", "are wiped")
+        await shows(pilot, "Rounds of a new run of this plan", "5 rounds: est. ", "are wiped")
         await pilot.press("backspace", "1")
         await shows(pilot, "Give a number from 3 to 100")
-        await pilot.press("backspace", "7", "enter")
+        await pilot.press("backspace", "7")
+        await shows(pilot, "7 rounds: est. ")
+        await pilot.press("enter")
         await until(pilot, lambda: any(words[0] == "plan" for words in children.asked), "the devices are looked at")
         words = next(words for words in children.asked if words[0] == "plan")
         assert words[2:4] == ("--device", "/dev/loop7") or words[2] == "--device"

@@ -172,18 +172,21 @@ class PromptScreen(Dialog[str]):
         title: str,
         text: str,
         *,
-        hint: str = "",
+        hint: str | Callable[[str], str] = "",
         check: Callable[[str], str] = lambda _text: "",
         suggester: Suggester | None = None,
     ) -> None:
+        """Take what is told below the field, always or of what is typed, and what says what is wrong with that."""
         super().__init__(title)
-        self._text, self._hint, self._check, self._suggester = text, hint, check, suggester
+        self._text, self._check, self._suggester = text, check, suggester
+        self._hint = hint if callable(hint) else lambda _text: hint
 
     def body(self) -> Iterable[Widget]:
         yield Input(self._text, id="asked", compact=True, suggester=self._suggester)
-        yield Static(plain(self._hint), classes="told")
+        yield Static(plain(self._hint(self._text)), classes="told")
 
     def on_input_changed(self, event: Input.Changed) -> None:
+        self.query_one(".told", Static).update(plain(self._hint(event.value)))
         self.complain(self._check(event.value))
 
     def action_accept(self) -> None:

@@ -18,6 +18,7 @@ from fsconsole.plan.draft import Draft
 from fsconsole.plan.keys import Key
 from fsconsole.plan.outcome import Outcome, ThisMachine
 from fsconsole.plan.planfile import Checklist, VariantText
+from fsconsole.plan.power import power_with
 from fsconsole.plan.rows import Candidate
 from fsconsole.show import plan as view
 from fsconsole.show import plan_forms
@@ -324,11 +325,21 @@ class Run(Section):
                 return str(error)
             return ""
 
-        line = next(line for line in self.lines() if line.key == key)
-        hint, offered = " ".join(line.about), plan_forms.RUN[key].offered
-        hint += " Right arrow completes." if offered else ""
+        def told(text: str) -> str:
+            """Return the line's words, with what the typed number of repeats can find."""
+            plan, power = self.desk.outcome.plan, self.desk.outcome.power
+            lines = self.lines()
+            if key == "repeats" and plan is not None and power is not None and not judged(text):
+                wanted, last = taken(text).plan, power.last.spread if power.last is not None else None
+                found = power_with(plan, wanted.repeats, is_auto=wanted.is_auto, last_spread=last)
+                lines = plan_forms.run_lines(wanted, found)
+            about = next(line for line in lines if line.key == key).about
+            return " ".join((*about, *(["Right arrow completes."] if offered else [])))
+
+        offered = plan_forms.RUN[key].offered
+        value = next(line for line in self.lines() if line.key == key).value
         suggester = SuggestFromList(offered, case_sensitive=False) if offered else None
-        return Asked(PromptScreen(key, line.value, hint=hint, check=judged, suggester=suggester), taken)
+        return Asked(PromptScreen(key, value, hint=told, check=judged, suggester=suggester), taken)
 
 
 _SECTIONS: Mapping[str, type[Section]] = {

@@ -32,7 +32,7 @@ from fsconsole.results.published import beside
 from fsconsole.results.sentences import RunFindings, findings_of
 from fsconsole.show import results as view
 from fsconsole.show.apply import safety_of, use_lines, use_words
-from fsconsole.show.more_rounds import barred_words, lasts_words, rounds_complaint, wanted_rounds, with_repeats
+from fsconsole.show.more_rounds import barred_words, rounds_complaint, rounds_hint, wanted_rounds, with_repeats
 from fsconsole.show.replay import Frame, cell_of
 from fsconsole.show.runs import RunEntry, published_lines
 from fsconsole.text import cells_of, printable, shorten_middle
@@ -373,8 +373,7 @@ Below: the row's verdict, why, its rounds as dots, other columns, and warnings w
         asked = PromptScreen(
             "Rounds of a new run of this plan",
             str(rounds),
-            hint=f"{rounds} rounds: {lasts_words(state, rounds)}. A new run, since rounds that are added after a look at "
-            "the verdicts find false winners. The devices are wiped; what is on them is shown first.",
+            hint=lambda text: rounds_hint(state, text, rounds),
             check=rounds_complaint,
         )
         answer = await self.app.push_screen_wait(asked)
