@@ -26,7 +26,7 @@ from tests.unit.cli.recorded import FSCONSOLE, Terminal, run_command
         (("\x1b[31m\n",), r"There is no command '\\x1b\[31m\\n'", "`fsconsole --help`"),
         (("--vers",), "No such option: --vers", "Did you mean --vers[a-z]+.*\\? See `fsconsole --help`"),
         (("xyzzy",), "There is no command 'xyzzy'", "`fsconsole --help` lists all"),
-        (("run",), "Missing argument 'FILE'", "See `fsconsole run --help`"),
+        (("run",), "Missing argument 'PLAN'", "See `fsconsole run --help`"),
         (("run", "x"), "Missing option '--device'.*", "See `fsconsole run --help`"),
         (("run", "x", "--devic", "y"), "No such option: --devic", "Did you mean .*--device\\? See `fsconsole run --help`"),
         (("run", "x", "--device"), "Option '--device' requires an argument", "See `fsconsole run --help`"),

@@ -13,13 +13,15 @@ from fsconsole.journal.past import read_state
 from fsconsole.journal.store import list_runs
 from fsconsole.model.state import RunStatus
 from tests.unit.cli.recorded import WHOLE, make_run, write
+from tests.unit.cli.test_misuse import UNUSUAL
 
 FSCONSOLE = Path(sys.executable).with_name("fsconsole")
 LOST = "fsconsole: Standard output can't be written: {}.\nhint: Send it to a file on a disk with free space, or to another program.\n"
 
 
-def in_shell(line: str, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["sh", "-c", line, "sh", FSCONSOLE, *words], check=False, capture_output=True, text=True)
+def in_shell(line: str, *words: str, under: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    argv = ["sh", "-c", line, "sh", *under, FSCONSOLE, *words]
+    return subprocess.run(argv, check=False, capture_output=True, text=True)
 
 
 @pytest.mark.parametrize("words", [("--help",), ("--version",), ("runs", "--json"), ("plan", "demo")])
@@ -62,7 +64,8 @@ def test_a_run_goes_on_to_its_end_without_its_output(tmp_path: Path) -> None:
     (tmp_path / "load").mkdir()
     runs = str(tmp_path / "runs")
     words = ("run", str(tmp_path / "plan.toml"), "--directory", str(tmp_path / "load"), "--runs", runs)
-    done = in_shell('LC_ALL=C TERM=dumb "$@" >/dev/full <&-', *words)
+    (tmp_path / "home").mkdir()
+    done = in_shell('"$@" >/dev/full', *words, under=(*UNUSUAL, str(tmp_path / "home")))
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("Standard output can't be written") == 1
     assert f"The run goes on; `fsconsole attach {list_runs(runs)[0].name} --runs {runs}` shows it." in done.stderr
