@@ -497,6 +497,7 @@ def path_for(path: str, export: Export) -> str:
     return path.removesuffix(found[0]) + export.ending if found else path
 
 
-def export_for(path: str, export: Export) -> Export:
-    """Return the kind of export whose ending a path has; the given one where it has none."""
-    return next((known for known in _BY_ENDING if path.endswith(known.ending)), export)
+def other_ending(path: str, export: Export) -> str:
+    """Return what a path's ending stands for, where that is another format than the export's; else nothing."""
+    named = next((known for known in _BY_ENDING if path.endswith(known.ending)), export)
+    return named.label.partition(":")[0] if named.format != export.format else ""

@@ -189,6 +189,27 @@ async def test_an_export_is_written_by_the_command_says_why_it_fails_and_asks_be
     assert asked[:6] == ("results", "grid", "--runs", str(tmp_path), "--format", "csv")
 
 
+@pytest.mark.parametrize(
+    ("name", "row", "enters", "words"),
+    [("out.csv", 2, 1, ["--format", "csv", "--summary"]), ("x.csv", 3, 2, ["--format", "json"])],
+)
+async def test_the_chosen_format_is_written_whatever_the_path_ends_in(
+    name: str, row: int, enters: int, words: list[str], tmp_path: Path
+) -> None:
+    folder, children = recorded("grid", tmp_path), Scripted({"results grid": "{}"})
+    async with drive(console(children, runs_dir=tmp_path, folder=folder), "4") as pilot:
+        await shows(pilot, "No verdicts: ")
+        await pilot.press("e")
+        await shows(pilot, "Export run grid")
+        await pilot.press(*["down"] * row, "enter", *str(tmp_path / name), "enter")
+        if enters > 1:
+            await shows(pilot, "Its ending says CSV; JSON is what is chosen. Enter again writes it so.")
+            await pilot.press("enter")
+        await shows(pilot, "Written:")
+    asked = next(asked for asked in children.asked if asked[0] == "results")
+    assert list(asked)[4:] == words
+
+
 def test_the_words_of_an_export_are_understood_by_the_command(tmp_path: Path) -> None:
     recorded("grid", tmp_path)
     plain = Choice(publication=find_publication("bull-2008"))

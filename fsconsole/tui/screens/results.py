@@ -104,7 +104,9 @@ class ExportScreen(Dialog[Wanted]):
 
     def __init__(self, run: str) -> None:
         super().__init__(f"Export run {run}")
-        self._run, self._export, self._agreed = run, view.EXPORTS[0], ""
+        self._run, self._export = run, view.EXPORTS[0]
+        self._asked: tuple[str, bool] | None = None
+        """The path that was asked about, and True if it was there."""
         try:
             self._directory = os.getcwd()
         except OSError:
@@ -119,6 +121,7 @@ class ExportScreen(Dialog[Wanted]):
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         self._export = view.EXPORTS[event.option_index]
+        self._asked = None
         path = self.query_one("#path", Input)
         path.value = view.path_for(path.value, self._export)
 
@@ -126,7 +129,7 @@ class ExportScreen(Dialog[Wanted]):
         self.query_one("#path", Input).focus()
 
     def on_input_changed(self) -> None:
-        self._agreed = ""
+        self._asked = None
         self.complain("")
 
     def action_accept(self) -> None:
@@ -135,11 +138,14 @@ class ExportScreen(Dialog[Wanted]):
         if not typed or os.path.isdir(path):
             self.complain("Give the path of a file.")
             return
-        if os.path.lexists(path) and self._agreed != path:
-            self._agreed = path
-            self.complain(f"{path} exists already. Enter again replaces it.")
+        is_there, other = os.path.lexists(path), view.other_ending(path, self._export)
+        if (is_there or other) and self._asked != (path, is_there):
+            self._asked = (path, is_there)
+            kind = f"Its ending says {other}; {self._export.label.partition(':')[0]} is what is chosen." if other else ""
+            again = f"{path} exists already. Enter again replaces it." if is_there else "Enter again writes it so."
+            self.complain(" ".join(filter(None, (kind, again))))
             return
-        self.dismiss((view.export_for(path, self._export), path, self._agreed == path))
+        self.dismiss((self._export, path, is_there))
 
 
 async def export_run(screen: ConsoleScreen, run: str, wanted: Wanted, choice: view.Choice | None = None) -> None:

@@ -240,3 +240,6 @@ def test_exports_ask_for_what_is_shown() -> None:
     )
     assert screen.path_for("/x/r1.summary.csv", json) == "/x/r1.json"
     assert screen.path_for("/x/mine.log", json) == "/x/mine.log"
+    summary = next(export for export in screen.EXPORTS if export.is_summary)
+    assert [screen.other_ending(path, json) for path in ("/x/a.json", "/x/a.log", "/x/a.csv")] == ["", "", "CSV"]
+    assert [screen.other_ending(path, summary) for path in ("/x/a.csv", "/x/a.md")] == ["", "Markdown"]
