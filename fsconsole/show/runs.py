@@ -109,6 +109,16 @@ class RunEntry:
         return self.listed is not None and (self.listed.status in _LIVING or self.listed.standing == "starting")
 
     @property
+    def is_open(self) -> bool:
+        """True if it can be started or resumed."""
+        return self.listed is not None and RESUME in self.listed.standing
+
+    @property
+    def is_dead(self) -> bool:
+        """True if its engine was killed."""
+        return self.listed is not None and self.listed.status == "dead"
+
+    @property
     def is_readable(self) -> bool:
         """True if there is something to open."""
         return self.listed is not None and self.listed.status not in _UNREADABLE

@@ -140,7 +140,7 @@ class ConsoleApp(App[None], inherit_bindings=False):
     def action_command_palette(self) -> None:
         if not isinstance(self.screen, ModalScreen):
             # In words that every terminal can show.
-            self.push_screen(CommandPalette(placeholder="Search commands", id="--command-palette"))
+            self.push_screen(CommandPalette(placeholder="Search actions", id="--command-palette"))
 
     async def action_quit(self) -> None:
         """Quit, once that is meant where something would be lost; pressed again while a start is cancelled, at once."""

@@ -72,8 +72,8 @@ KEYS = (
         Use("attach", "elsewhere('runs')", "Runs", "leave the run alone, list all"),
     )),
     Key(("?",), "all keys of the screen, and what it is for", (
-        Use("app", "show_help", "All keys", "help for this screen, with all its keys", rank=ALWAYS_LAST),
-        Use("attach", "app.show_help", "All keys", "what this is", rank=ALWAYS_LAST),
+        Use("app", "show_help", "Keys", "help for this screen, with all its keys", rank=ALWAYS_LAST),
+        Use("attach", "app.show_help", "Keys", "what this is", rank=ALWAYS_LAST),
         Use("help", "dismiss", "Close", "back to the screen"),
     )),
     Key(("q",), "quit; asks where something would be lost, a run goes on", (
@@ -84,12 +84,12 @@ KEYS = (
         Use("app", "quit", "Quit", "quit; a run goes on", priority=True),
         Use("dialog", "app.quit", "Quit", "quit; a run goes on", priority=True),
     )),
-    Key(("ctrl+p",), "all commands, searched by words", (
-        Use("app", "command_palette", "Commands", "search all commands", priority=True),
+    Key(("ctrl+p",), "all actions, searched by words", (
+        Use("app", "command_palette", "All actions", "search all actions", priority=True),
     )),
     Key(("escape",), "back: close, cancel, stop what this screen is doing", (
         Use("devices", "end_job", "Stop", "stop the current job, or show all devices again"),
-        Use("plan", "back", "Back", "one column back; in the sections: show all lines again", rank=6),
+        Use("plan", "back", "Back", "one column back; in the sections: show all lines again", rank=3),
         Use("run", "follow", "Follow", "mark the running cell again"),
         Use("runs", "show_all", "All", "show all runs again"),
         Use("cell", "dismiss", "Back", "to the grid, or to the run", rank=9, shown="esc"),
@@ -126,7 +126,7 @@ KEYS = (
     Key(("space",), "tick or mark", (
         Use("devices", "tick", "Tick", "make the device a target, or untick it", rank=2),
         Use("choices", "tick", "Tick", "tick this line, or the value at the cursor; several values are compared", rank=2),
-        Use("runs", "mark", "Mark", "mark a run for a comparison, at most two", rank=4),
+        Use("runs", "mark", "Mark", "mark a run for a comparison, at most two", rank=6),
         Use("columns", "tick", "Tick", "show this column, or leave it out", rank=1),
     )),
     Key(("up", "k"), "one line up, one step more", (
@@ -180,10 +180,10 @@ KEYS = (
         Use("filter", "keep", "Keep", "go to the lines that are left", rank=1, shown=_FOR_ENTER),
     ), moves=True),
     Key(("/",), "find: show only lines with some words", (
-        Use("plan", "find", "Find", "show only lines with some words: name, group, help, old names", rank=4),
+        Use("plan", "find", "Find", "show only lines with some words: name, group, help, old names", rank=7),
         Use("devices", "find", "Find", "show only devices with some words: name, model, serial, state", rank=6),
-        Use("results", "find", "Find", "show only rows with some words", rank=9),
-        Use("runs", "find", "Find", "show only runs with some words", rank=7),
+        Use("results", "find", "Find", "show only rows with some words", rank=11),
+        Use("runs", "find", "Find", "show only runs with some words", rank=8),
         Use("commands", "find", "Find", "show only cells with some words", rank=1),
     )),
     Key(("f5",), "refresh", (
@@ -214,17 +214,17 @@ KEYS = (
     )),
     Key(("C",), "clean up after killed runs", (
         Use("run", "cleanup", "Clean up", "clean up after this killed run", rank=2),
-        Use("runs", "cleanup", "Clean up", "clean up after killed runs", rank=4),
+        Use("runs", "cleanup", "Clean up", "clean up after killed runs", rank=3),
     )),
     Key(("x", "delete"), "remove the selected thing; asks where something on disk goes", (
         Use("devices", "remove", "Remove..", "remove a scratch device", rank=5, asks=True),
         Use("plan", "drop", "Remove",
-            "remove the workload, the custom variant, or the list of options or arrays", rank=9),
-        Use("runs", "delete", "Delete..", "remove a run with all its figures", rank=6, asks=True),
+            "remove the workload, the custom variant, or the list of options or arrays", rank=10),
+        Use("runs", "delete", "Delete..", "remove a run with all its figures", rank=10, asks=True),
     )),
     Key(("n",), "new", (
         Use("devices", "create", "New scratch", "create a scratch device, safe to wipe", rank=3),
-        Use("plan", "new", "New..", "add a workload or a custom variant, start a new plan, or open a recipe", rank=3),
+        Use("plan", "new", "New..", "add a workload or a custom variant, start a new plan, or open a recipe", rank=9),
     )),
     Key(("D",), "duplicate", (
         Use("plan", "double", "Duplicate", "copy the workload, the custom variant, or the list of options or arrays"),
@@ -234,19 +234,20 @@ KEYS = (
     )),
     Key(("T",), "try the options on this machine", (
         Use("plan", "probe", "Try",
-            "find out on a small image what this machine takes of the ticked filesystems' options", rank=10),
+            "find out on a small image what this machine takes of the ticked filesystems' options", rank=11),
     )),
     Key(("o",), "open a plan", (
-        Use("plan", "open_plan", "Open", "a recipe, another shipped plan, or a plan file", rank=5),
+        Use("plan", "open_plan", "Recipes", "open a recipe, another shipped plan, or a plan file", rank=4),
         Use("run", "open_run_plan", "Plan", "open the plan of this run, to change it and run it again"),
-        Use("results", "open_run_plan", "Plan", "open the plan of this run, to change it and run it again"),
-        Use("runs", "open_run_plan", "Plan", "open the plan of the run at the cursor, to change it and run it again"),
+        Use("results", "open_run_plan", "Plan", "open the plan of this run, to change it and run it again", rank=9),
+        Use("runs", "open_run_plan", "Plan", "open the plan of the run at the cursor, to change it and run it again",
+            rank=5),
     )),
     Key(("w",), "save the plan", (
-        Use("plan", "save_plan", "Save", "save the plan as a file", rank=7),
+        Use("plan", "save_plan", "Save", "save the plan as a file", rank=5),
     )),
     Key(("l",), "commands", (
-        Use("plan", "commands", "Commands", "the exact commands of any cell", rank=8),
+        Use("plan", "commands", "Commands", "the exact commands of any cell", rank=6),
         Use("run", "log", "Log", "commands of the marked cell, with their output", rank=7),
         Use("cell", "section('commands')", "Commands", "what was run"),
     )),
@@ -259,28 +260,28 @@ KEYS = (
         Use("columns", "place(1)", "Right", "further to the right", rank=3),
     )),
     Key(("m",), "rename", (
-        Use("runs", "rename", "Rename", "give a run another title", rank=5),
+        Use("runs", "rename", "Rename", "give a run another title", rank=9),
     )),
     Key(("i",), "import a run", (
-        Use("runs", "import", "Import", "add a run from a file that export wrote", rank=9),
+        Use("runs", "import", "Import", "add a run from a file that export wrote", rank=11),
     )),
     Key(("e",), "export", (
-        Use("runs", "export", "Export", "write figures or the run itself to a file", rank=8),
-        Use("results", "export", "Export", "write this view as text, csv, json or markdown", rank=5),
+        Use("runs", "export", "Export", "write figures or the run itself to a file", rank=7),
+        Use("results", "export", "Export", "write this view as text, csv, json or markdown", rank=7),
     )),
     Key(("s",), "sort", (
         Use("results", "sort", "Sort", "by the column at the cursor; again: reversed", rank=3),
     )),
     Key(("c",), "columns", (
-        Use("results", "columns", "Columns", "choose and order columns", rank=6),
+        Use("results", "columns", "Columns", "choose and order columns", rank=5),
     )),
     Key(("b",), "baseline", (
         Use("results", "baseline", "Baseline", "compare with this variant, or with a value of an axis; again: as planned",
             rank=4),
     )),
     Key(("=",), "compare", (
-        Use("results", "compare", "Compare", "compare with another run, or published figures", rank=7),
-        Use("runs", "compare", "Compare", "compare with another run, or published figures", rank=3),
+        Use("results", "compare", "Compare", "compare with another run, or published figures", rank=8),
+        Use("runs", "compare", "Compare", "compare with another run, or published figures", rank=4),
         Use("cell", "beside", "Beside", "another cell beside this one, on the same scales; again: without"),
     )),
     Key(("t",), "chart", (
@@ -298,16 +299,17 @@ KEYS = (
     ), moves=True),
     Key(("]",), "the next block or section", (
         Use("replay", "block(1)", "Next workload", "replay the next workload", rank=4),
-        Use("results", "block(1)", "Next block", "show the next block: a workload, the filesystem, raw", rank=2),
+        Use("results", "block(1)", "Block", "show the next block: a workload, the filesystem, raw", rank=2),
         Use("cell", "turn(1)", "Next", "the next section", rank=1),
     ), moves=True),
     Key(("y",), "mkfs and fstab lines", (
-        Use("results", "use_lines", "mkfs line", "show and copy the row's mkfs and fstab lines", rank=8),
+        Use("results", "use_lines", "mkfs line", "show and copy the row's mkfs and fstab lines", rank=10),
     )),
     Key(("v",), "race replay", (
-        Use("results", "replay", "Replay", "replay the loads of all variants, released together", rank=3),
+        Use("results", "replay", "Replay", "replay the loads of all variants, released together", rank=6),
     )),
-    Key(("+",), "run more rounds", (
+    Key(("+",), "more rounds", (
+        Use("plan", "repeats", "Rounds", "how many rounds are run: repeats of each variant", rank=8),
         Use("results", "more", "More rounds", "run the plan again with more rounds", asks=True),
     )),
     Key(("A",), "advice", (

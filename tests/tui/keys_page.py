@@ -12,7 +12,7 @@ SCREENS = ("devices", "plan", "run", "results", "replay", "cell", "runs", "confi
 _INTRO = """# Keys of the console
 
 A key means the same on every screen. What ends a cell or a run, or wipes or deletes something, is on a capital letter or asks
-first. The footer shows the most important keys of a screen, `?` all of them, `ctrl+p` searches all commands by words. Head,
+first. The footer shows the most important keys of a screen, `?` all of them, `ctrl+p` searches all actions by words. Head,
 lists and footer take the mouse, too. In a question `y` and `n` are its answers, and Enter alone does no harm.
 """
 

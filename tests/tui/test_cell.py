@@ -25,7 +25,7 @@ from tests.tui.waiting import shows, until
 async def in_a_cell(folder: RunFolder, runs_dir: Path | str = "/nonexistent") -> AsyncIterator[Pilot[None]]:
     """Open the first cell of the grid."""
     async with drive(console(folder=folder, runs_dir=runs_dir), "4") as pilot:
-        await shows(pilot, "] Next block")
+        await shows(pilot, "] Block")
         await pilot.press("enter")
         await shows(pilot, "Curves  Figures", "Cell ")
         yield pilot
@@ -60,7 +60,7 @@ async def test_every_section_of_a_cell_opens(name: str, tmp_path: Path) -> None:
             await pilot.press("escape")
             await shows(pilot, "Commands  Options")
             await pilot.press("escape")
-            await shows(pilot, "durable", "] Next block")
+            await shows(pilot, "durable", "] Block")
 
 
 def with_layouts(folder: RunFolder) -> RunFolder:
@@ -134,7 +134,7 @@ async def test_hostile_output_is_shown_as_it_is_and_does_nothing(tmp_path: Path)
 
 async def test_a_cell_that_never_ran_says_why(tmp_path: Path) -> None:
     async with drive(console(folder=recorded("bull", tmp_path)), "4") as pilot:
-        await shows(pilot, "] Next block")
+        await shows(pilot, "] Block")
         await pilot.press("end", "enter")
         await shows(pilot, "unavailable", "No samples")
         pilot.app.screen.action_turn(1)

@@ -41,7 +41,7 @@ async def press(pilot: Pilot[None], first: str, *further: str) -> None:
         await pilot.press(*further)
 
 
-READY = {"3": "r Resume", "4": "] Next block", "5": "r resumes it"}
+READY = {"3": "r Resume", "4": "] Block", "5": "r resumes it"}
 ACTS = (
     ("5", ("C",), "cleanup"),
     ("5", ("m", "end", "!", "enter"), "runs"),
@@ -93,7 +93,7 @@ async def test_an_export_from_a_directory_that_is_gone_goes_to_the_root(
     monkeypatch.chdir(gone)
     app = console(runs_dir=tmp_path, folder=folder)
     async with drive(app, "4") as pilot:
-        await shows(pilot, "durable", "] Next block")
+        await shows(pilot, "durable", "] Block")
         gone.rmdir()
         await pilot.press("e")
         await shows(pilot, "Export run grid", "/grid.txt")

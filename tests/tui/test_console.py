@@ -175,7 +175,7 @@ async def test_no_key_is_clipped_and_start_help_and_quit_are_never_left_out() ->
                 line = keys_of(hand)
                 assert "space Tick" in line
                 assert "f10 Run.." in line
-                assert "? All keys" in line
+                assert "? Keys" in line
                 assert len(line) <= size[0]
 
 
@@ -200,7 +200,7 @@ async def test_the_list_names_what_can_be_done_and_does_it(size: tuple[int, int]
     app = console()
     async with drive(app, size=size) as pilot:
         names = {command.title for command in app.get_system_commands(app.screen)}
-        assert not names & {"Theme", "Screenshot", "Maximize", "Keys"}
+        assert not names & {"Theme", "Screenshot", "Maximize"}
         assert "Quit" in names
         # Keys are called by words.
         assert [app.get_key_display(Binding(key, "x", "x")) for key in ("enter", "up")] == ["enter", "up"]

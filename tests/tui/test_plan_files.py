@@ -90,11 +90,14 @@ async def test_a_plan_that_was_changed_is_not_left_without_a_question() -> None:
         await hand.keys("space")
         await hand.sees("not saved")
         await hand.keys("o")
+        await hand.sees("Open a recipe")
+        # What there is can be looked at before anything is left.
+        await hand.keys("enter")
         await hand.sees("Leave this plan?")
         await hand.keys("n")
         assert hand.screen.is_changed
         await hand.keys("n")
-        await hand.sees("Custom variant")
+        await hand.sees("Custom variant", "New plan")
         await hand.keys("end", "up", "enter")
         await hand.sees("Leave this plan?")
         await hand.keys("y")

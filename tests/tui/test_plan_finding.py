@@ -205,7 +205,7 @@ async def test_another_plan_is_shown_whole_whatever_was_looked_for_in_the_one_be
         every = keys(hand)
         await find(hand, "reflink")
         await hand.keys("o")
-        await hand.sees("Open a plan")
+        await hand.sees("Open a recipe")
         hand.pilot.app.screen.query_one("#path").focus()
         await hand.pilot.pause()
         await hand.type(str(path))

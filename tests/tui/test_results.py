@@ -316,7 +316,7 @@ async def test_another_run_is_compared_with_this_one_what_differs_first(tmp_path
         shown = await shows(pilot, "What differs", "B 2026-11-23 03:20 UTC", "vs A, 95 %", "39.57 +48")
         assert all(len(line) <= 80 for line in shown.splitlines())
         await pilot.press("escape")
-        await shows(pilot, "verdict", "] Next block")
+        await shows(pilot, "verdict", "] Block")
 
 
 async def test_more_rounds_are_a_new_run_of_the_plan_through_the_confirm_dialog(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ async def test_the_tour_begins_with_a_decided_row_and_its_why_names_the_machine_
         await pilot.press("v")
         await shows(pilot, "p Pause")
         await pilot.press("escape")
-        assert "replays the race" not in await shows(pilot, "] Next block", "Why: ")
+        assert "replays the race" not in await shows(pilot, "] Block", "Why: ")
     assert children.acted == []
 
 

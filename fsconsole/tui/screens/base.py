@@ -84,7 +84,7 @@ class ConsoleScreen(Screen[None]):
         with Vertical(id="content"):
             yield from self.content()
         yield Sentence(id="said")
-        yield Keys()
+        yield Keys(self.applies)
         yield Static(plain("This terminal is too small: 60 columns and 16 lines at least."), id="small")
 
     @property
@@ -104,6 +104,10 @@ class ConsoleScreen(Screen[None]):
 
     def action_show_all(self) -> None:
         self.query_one(Seek).action_clear()
+
+    def applies(self, _action: str) -> bool:
+        """Return whether an action makes sense now; where not, the footer leaves its key out."""
+        return True
 
     def while_shown(self, every_s: float, act: Callable[[], object]) -> None:
         """Act again and again while this screen is on top, and do nothing while nobody looks."""

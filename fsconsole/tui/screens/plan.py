@@ -219,7 +219,10 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
             self.action_begin()
             return
         if event.control.id == "sections":
-            self.query_one("#lines").focus()
+            choices = self.query_one("#lines", Choices)
+            if self.section_key == "run":
+                choices.go_to("repeats")
+            choices.focus()
             return
         asked = self._section(event.control.id).opened(event.key)
         if event.key == view.MORE:
@@ -282,6 +285,11 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
 
     def _add_variant(self) -> None:
         asked = of_plan.section_of(self._desk, "words").opened(ADD)
+        if asked is not None:
+            self._ask(asked)
+
+    def action_repeats(self) -> None:
+        asked = of_plan.section_of(self._desk, "run").opened("repeats")
         if asked is not None:
             self._ask(asked)
 
@@ -542,11 +550,9 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
 
     @work(group="open", exclusive=True)
     async def action_open_plan(self) -> None:
-        if not await self._may_be_lost():
-            return
         with self.complaining():
             plan = await plan_files.picked(self)
-            if plan is not None:
+            if plan is not None and await self._may_be_lost():
                 self._begin_with(drafts.opened(plan, self.catalog), planfiles.digest_of_text(plan.source))
                 self.say(f"Opened {plan.path}.")
 

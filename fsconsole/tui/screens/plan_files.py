@@ -31,7 +31,7 @@ async def picked(screen: ConsoleScreen) -> PlanFile | None:
     Raises as read_plan.
     """
     shipped = shipped_lines({path: read_plan(path) for path in list_configs()})
-    name = await screen.app.push_screen_wait(OpenScreen("Open a plan", shipped))
+    name = await screen.app.push_screen_wait(OpenScreen("Open a recipe, another plan, or a file", shipped))
     if name is None:
         return None
     try:

@@ -141,7 +141,9 @@ class ExportScreen(Dialog[Wanted]):
         is_there, other = os.path.lexists(path), view.other_ending(path, self._export)
         if (is_there or other) and self._asked != (path, is_there):
             self._asked = (path, is_there)
-            kind = f"Its ending says {other}; {self._export.label.partition(':')[0]} is what is chosen." if other else ""
+            kind = (
+                f"Its ending says {other}; {self._export.label.partition(':')[0]} is what is chosen." if other else ""
+            )
             again = f"{path} exists already. Enter again replaces it." if is_there else "Enter again writes it so."
             self.complain(" ".join(filter(None, (kind, again))))
             return

@@ -365,6 +365,9 @@ class RunScreen(ConsoleScreen):
             return snapshot is not None and not _is_over(snapshot)
         return True
 
+    def applies(self, action: str) -> bool:
+        return action != "cleanup" or (self.snapshot is not None and self.snapshot.dead)
+
     def _is_open(self, snapshot: RunSnapshot) -> bool:
         if snapshot.is_imported:
             return False

@@ -61,6 +61,7 @@ Where an engine died, C removes the mounts and loop devices that it left, and re
         """With the stamp of what each was made of."""
         self._marked: list[str] = []
         self._is_listed = True
+        self._offered: tuple[bool, ...] = ()
 
     def content(self) -> Iterable[Widget]:
         yield Static(plain(""), id="count")
@@ -265,8 +266,18 @@ Where an engine died, C removes the mounts and loop devices that it left, and re
         self.put("#count", plain(words))
         self.on_list_moved()
 
+    def applies(self, action: str) -> bool:
+        run = self._run()
+        if action == "resume":
+            return run is not None and run.is_open
+        return action != "cleanup" or any(one.is_dead for one in self._runs())
+
     def on_list_moved(self) -> None:
         run, runs_dir = self._run(), self.session.runs_dir
+        offered = tuple(map(self.applies, ("resume", "cleanup")))
+        if offered != self._offered:
+            self._offered = offered
+            self.refresh_bindings()
         self.query_one("#about", List).show(
             lambda width: Texts(run_lines(run, runs_dir, width - 1) if run is not None else ()), afresh=True
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from rich.color import Color
@@ -38,15 +38,18 @@ class Keys(Footer):
     Textual remakes its footer at every change of the focus, which was most of the work of a key: here only changes do.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, applies: Callable[[str], bool] = lambda _action: True) -> None:
+        """Take whether an action makes sense now: where not, its key is left out here, and says why when it is pressed."""
         super().__init__(show_command_palette=False, compact=True)
+        self._applies = applies
         self._shown: tuple[object, ...] = ()
 
     async def recompose(self) -> None:
         """Rebuild the keys where they, or the width, have changed."""
         if not self.is_attached:  # Its screen has gone meanwhile.
             return
-        active = [key for key in self.screen.active_bindings.values() if key.binding.show]
+        bound = self.screen.active_bindings.values()
+        active = [key for key in bound if key.binding.show and self._applies(key.binding.action)]
         shown = (self.app.size.width, *((key.binding, key.enabled, key.tooltip) for key in active))
         if shown != self._shown:
             self._shown = shown
@@ -58,11 +61,11 @@ class Keys(Footer):
             for one in self.screen.active_bindings.values()
             if one.binding.show
         }
-        made = (key for key in super().compose() if isinstance(key, FooterKey))
+        made = (key for key in super().compose() if isinstance(key, FooterKey) and self._applies(key.action))
         left = sorted(made, key=lambda key: ranks.get(key.action, 0))
         while len(left) > 1:
             columns = sum(cells_of(key.key_display) + cells_of(key.description) + 2 for key in left)
-            if columns <= self.app.size.width:
+            if columns - 1 <= self.app.size.width:
                 break
             passing = [key for key in left if ranks.get(key.action, 0) < keys.ALWAYS_LAST]
             # The help stays to the end: it names what is left out.
