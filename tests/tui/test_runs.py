@@ -64,6 +64,22 @@ async def test_every_run_says_where_it_stands(size: tuple[int, int], tmp_path: P
         assert all(len(line) <= size[0] for line in shown.splitlines())
 
 
+async def test_the_footer_offers_resume_and_clean_up_only_where_there_is_something_to_do(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    recorded("grid", tmp_path / "one")
+    async with in_the_list(console(runs_dir=tmp_path / "one")) as pilot:
+        assert "enter Open = Compare o Plan space Mark e Export" in await shows(pilot, "finished")
+        # Pressed all the same, it says why not.
+        await pilot.press("r")
+        await shows(pilot, "Run grid can't be resumed: finished.")
+    (tmp_path / "all").mkdir()
+    all_recorded(tmp_path / "all")
+    async with in_the_list(console(runs_dir=tmp_path / "all")) as pilot:
+        for run, begin in (("stopped", "enter Open r Resume.. C Clean up ="), ("grid", "enter Open C Clean up =")):
+            await point_at(pilot, run)
+            await shows(pilot, begin)
+
+
 async def test_enter_opens_the_grid_of_a_run_that_has_ended_and_says_so_of_a_damaged_one(
     tmp_path: Path,
 ) -> None:

@@ -90,6 +90,8 @@ Where an engine died, C removes the mounts and loop devices that it left, and re
             return
         if run.is_living:
             self.say(f"Run {run.name} is running: Enter follows it.")
+        elif run.is_readable and run.listed is not None and not run.is_open:
+            self.say(f"Run {run.name} can't be resumed: {run.listed.standing}.")
         elif self.may("Resuming a run"):
             if self.is_busy("resume"):
                 self.say("A run is being resumed already.")
