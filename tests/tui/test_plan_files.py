@@ -47,7 +47,7 @@ async def test_recipes_are_offered_by_n_too() -> None:
         await hand.keys("n")
         await hand.sees("Recipe or shipped plan..")
         await hand.keys("end", "enter")
-        await hand.sees("Open a plan", "Or a file")
+        await hand.sees("Open a recipe", "Or a file")
 
 
 async def test_a_bad_file_is_told_in_the_reader_s_words_and_the_draft_stays(tmp_path: Path) -> None:

@@ -71,10 +71,10 @@ SCREENS: tuple[tuple[Opened, str, tuple[str, ...]], ...] = (
         "70 more options",
         # Sections, options and variants beside each other, no option broken.
         (
-            r"Start\.\. +│ Common options of ext4 +│ Variants$",
+            r"Run\.\. +│ Common options of ext4 +│ Variants$",
             r"^\[x\] xfs +1 +│ commit +\(default\) +60 +other\.\. +│$",
             r"│ inode_size +\(default\) +128 +256 +512 +1024 +│$",
-            r"^f10 Start\.\. .* T Try \? Keys q Quit$",
+            r"^f10 Run\.\. .* T Try \? Keys q Quit$",
         ),
     ),
     (
