@@ -15,7 +15,7 @@ from fsconsole.model.answers import StepAnswer
 from fsconsole.model.device import Identity
 from fsconsole.model.plan import StepKind
 from fsconsole.tui import planfiles
-from fsconsole.tui.screens import plan as plan_screen
+from fsconsole.tui.screens import base
 from fsconsole.tui.screens.dialogs import Dialog
 from fsconsole.tui.widgets.lists import Choices
 from tests.tui.at_devices import Held
@@ -135,7 +135,7 @@ PROBED = json.dumps(
 async def test_while_this_machine_is_asked_and_options_are_tried_it_says_what_for_and_for_how_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(plan_screen, "_TELL_S", 0.5)
+    monkeypatch.setattr(base, "_TELL_S", 0.5)
     for held, keys, words in (
         ("catalog --json", "", "Asking what this machine supports"),
         ("catalog ext4 xfs --probe --json", "T", "Trying the options of ext4, xfs"),

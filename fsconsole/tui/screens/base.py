@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, TypeVar
 
@@ -28,6 +29,7 @@ from fsconsole.tui.screens.dialogs import AskScreen, Dialog
 from fsconsole.tui.session import Session, session_of
 from fsconsole.tui.terminal import plain
 from fsconsole.tui.widgets.chrome import Head, Keys, Seek, Sentence
+from fsconsole.units import format_guess
 
 SCREENS = (
     ("devices", "1 Devices"),
@@ -39,6 +41,8 @@ SCREENS = (
 LEAST_COLUMNS, LEAST_LINES = 60, 16
 """Below that there is a sentence instead of a screen."""
 _AGAIN_S = 0.05
+_TELL_S = 2.0
+"""Between updates of how long something has taken."""
 MESSAGE_LASTS_S, ERROR_LASTS_S = 20.0, 120.0
 """A message goes by itself: what lasts is told by title and head."""
 T = TypeVar("T")
@@ -146,6 +150,32 @@ class ConsoleScreen(Screen[None]):
                 self._expiry.stop()
             lasts_s = ERROR_LASTS_S if style == "$error" else MESSAGE_LASTS_S
             self._expiry = self.set_timer(lasts_s, self._expire) if text else None
+
+    @property
+    def said(self) -> str:
+        """The sentence that is shown."""
+        shown = self.query(Sentence)
+        return shown.first().text if shown else ""
+
+    async def waiting(self, words: str, work: Awaitable[None]) -> None:
+        """Show what is waited for, and for how long, until it is done or another sentence is shown."""
+        started_s = time.monotonic()
+        shown = words
+
+        def tell() -> None:
+            nonlocal shown
+            if self.said == shown:
+                shown = f"{words} {format_guess(time.monotonic() - started_s)}"
+                self.say(shown)
+
+        self.say(shown)
+        timer = self.set_interval(_TELL_S, tell)
+        try:
+            await work
+        finally:
+            timer.stop()
+            if self.said == shown:
+                self.say("")
 
     def _expire(self) -> None:
         said = self.query_one("#said", Sentence)

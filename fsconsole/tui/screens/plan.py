@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import ClassVar
@@ -39,10 +38,7 @@ from fsconsole.tui.terminal import lines, plain
 from fsconsole.tui.watch import in_background
 from fsconsole.tui.widgets.chrome import ListFilter
 from fsconsole.tui.widgets.lists import Choices
-from fsconsole.units import format_guess
 
-_TELL_S = 2.0
-"""Between updates of how long something has taken."""
 _SETTLE_S = 0.1
 """A plan is counted when no key has changed it for so long."""
 
@@ -93,7 +89,6 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         self._asked_for: tuple[str, ...] = ()
         self._is_counting = self._is_stale = self._knows_all = False
         self._has_asked_levels = False
-        self._said = ""
         self._store = planfiles.DraftStore()
         self._taken_over: Draft | None = None
         """The draft that another console left."""
@@ -204,7 +199,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
 
     def on_list_moved(self, event: Choices.Moved) -> None:
         self._tell(event.control)
-        if self._said in view.TOPS.values():
+        if self.said in view.TOPS.values():
             self.say("")
         if event.control.id == "sections" and event.key and event.key != self.section_key:
             self.section_key = event.key
@@ -372,32 +367,6 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
     def is_up_to_date(self) -> bool:
         """True if the current draft was counted, for the current devices and machine."""
         return self.is_counted and self.counted == self.draft and self._counted_for == (self.disks, self.here)
-
-    def say(self, text: str, *, style: str = "") -> None:
-        """Show a sentence; clearing an empty one repaints nothing."""
-        if text or self._said:
-            super().say(text, style=style)
-        self._said = text
-
-    async def waiting(self, words: str, work: Awaitable[None]) -> None:
-        """Show what is waited for, and for how long, until it is done or another sentence is shown."""
-        started_s = time.monotonic()
-        shown = words
-
-        def tell() -> None:
-            nonlocal shown
-            if self._said == shown:
-                shown = f"{words} {format_guess(time.monotonic() - started_s)}"
-                self.say(shown)
-
-        self.say(shown)
-        timer = self.set_interval(_TELL_S, tell)
-        try:
-            await work
-        finally:
-            timer.stop()
-            if self._said == shown:
-                self.say("")
 
     def take(self, draft: Draft) -> None:
         if draft != self.draft:
