@@ -11,7 +11,7 @@ from fsconsole.errors import ExitCode
 from tests.unit.cli.recorded import WHOLE, make_run, run_command, write
 
 IDLE = [
-    ("plan --list demo", "FILE has no effect with --list"),
+    ("plan --list demo", "PLAN has no effect with --list"),
     ("plan --list -d sdb", "--device has no effect with --list"),
     ("plan demo --cell 1", "--cell goes with --json only"),
     ("plan demo --json --commands", "--commands has no effect with --json"),
