@@ -32,7 +32,9 @@ _KIT = "kit.json"
 
 def apply_kit(
     run: Annotated[str, typer.Argument(metavar="RUN", help='Name of a run, a prefix of it, or "latest".')],
-    row: Annotated[str, typer.Argument(metavar="ROW", help="Row by its name in `advise`, or by its number.")],
+    row: Annotated[
+        str, typer.Argument(metavar="ROW", help="Row by its name in `advise`, or by its number in the plan.")
+    ],
     rest: Annotated[
         list[str] | None, typer.Argument(metavar="DIR", help="Directory to write; more devices may stand before it.")
     ] = None,

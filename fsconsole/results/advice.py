@@ -37,8 +37,10 @@ _GOOD_COUNTS = frozenset({
     Metric.CPU_EFFICIENCY,
 })  # fmt: skip
 """Counts and amounts of which less is better, but for the last."""
-_COARSE = 0.01
-"""Share of a figure that its measurement doesn't resolve, from which it is short: a load of 0.1 s, a check of 25 ms."""
+_SHORT_S = 0.1
+"""Seconds below which a load, a check or a delete is too short to rely on: mostly the start of a program and one flush."""
+_SHORT_RATE = 0.01
+"""The same of rates: share of it that its measurement, of 1 ms, doesn't resolve (model/resolution.py)."""
 
 
 Weights = Mapping[Metric, float]
@@ -187,6 +189,8 @@ class Advised:
     """Failed cells, damage and missed limits, each in words without a full stop."""
     behind: str = ""
     """Title of the row that is decidedly better; empty where it can't be excluded as best."""
+    leans_to: str = ""
+    """Title of a row whose score is decidedly better, though no column is; empty where there is none, or it is behind one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,10 +252,12 @@ def advise(
     advised = []
     for one in found:
         better = (other for other in allowed[:_MOST_BETTER] if other is not one and other.mean > one.mean)
-        ahead = (other for other in better if _is_better(judge(other.scores, one.scores)))
+        above = [other for other in better if _is_better(judge(other.scores, one.scores))]
+        ahead = (other for other in above if _has_better_column(other, one, judge))
         other = base if one is not base else next(each for each in (*allowed, *found) if each is not one)
         row = _advised(one, other, judge, safety_of(one.variant), _flaws(one, missed))
-        advised.append(replace(row, behind=next((each.title for each in ahead), "")))
+        behind = next((each.title for each in ahead), "")
+        advised.append(replace(row, behind=behind, leans_to=above[0].title if above and not behind else ""))
     best, others = ([one for one in advised if bool(one.behind) is is_behind] for is_behind in (False, True))
     failing = [one for one in best if one.candidate not in allowed]
     best = _in_order([one for one in best if one not in failing])
@@ -269,7 +275,7 @@ def advise(
         leading=tuple(one for one in advised if one.candidate in allowed[:2]),
         turns=_turns(lead, weights),
         deciding=_deciding(lead),
-        notes=(*notes, *_short_notes(lead, found)),
+        notes=tuple(notes),
         take=take,
         equals=equals,
         between=judge(take.candidate.scores, equals[0].candidate.scores, with_more=True) if take and equals else None,
@@ -294,6 +300,12 @@ def _advised(one: Candidate, other: Candidate, judge: Judge, safety: Safety, fla
 
 def _is_better(pair: Compared | None) -> bool:
     return pair is not None and pair.verdict is Verdict.FASTER
+
+
+def _has_better_column(own: Candidate, other: Candidate, judge: Judge) -> bool:
+    """Return whether a column is decidedly better: a sum that is decided while none of its columns is excludes no row."""
+    pairs = ((term, judge(own.readings[term], other.readings[term], term.metric)) for term in own.readings)
+    return any(pair is not None and speaks_for(term, pair) is True for term, pair in pairs)
 
 
 _DECIDED = (Verdict.FASTER, Verdict.SLOWER, Verdict.MORE, Verdict.LESS)
@@ -358,6 +370,7 @@ def _candidates(
         if not own or not has_ratio(own, term.metric):
             terms.remove(term)
             notes.append(f"{term.words} is left out: its figures are too small for what their measurement resolves")
+    notes += _leave_out_short(terms, readings)
     unjudged, judged = [], []
     for title, of, known in zip(titles, groups.values(), readings, strict=True):
         lacking = [term for term in terms if len(known[term]) < LEAST_ROUNDS]
@@ -440,18 +453,24 @@ def _deciding(lead: Mapping[Term, float]) -> tuple[tuple[str, float], ...]:
     return tuple((term.words, ahead[term] / whole) for term in ordered)
 
 
-def _short_notes(lead: Mapping[Term, float], found: Sequence[Candidate]) -> list[str]:
-    """Return a note where all columns that decide are of figures too short to trust."""
-    deciding = [term for term, value in lead.items() if value > 0]
-    coarse = [term for term in deciding if _is_coarse(term, found)]
-    if not coarse or len(coarse) < len(deciding):
+def _leave_out_short(terms: list[Term], readings: Sequence[Mapping[Term, Mapping[int, Reading]]]) -> list[str]:
+    """Take the columns with short figures off terms, unless all have such; return notes."""
+    short = [term for term in terms if _is_short(term, [one for of in readings for one in of[term].values()])]
+    if not short:
         return []
-    names = ", ".join(term.words for term in coarse)
-    return [f"Only short figures decide: {names}. Write more, or fill the filesystem, before you rely on this"]
+    names = ", ".join(term.words for term in short)
+    if len(short) == len(terms):
+        return [f"Only short figures decide: {names}. Write more, or fill the filesystem, before you rely on this"]
+    terms[:] = [term for term in terms if term not in short]
+    return [
+        f"Left out of the score, as shorter than {_SHORT_S:g} s: {names}. Write more, or fill the filesystem, to weigh them"
+    ]
 
 
-def _is_coarse(term: Term, found: Sequence[Candidate]) -> bool:
-    return median(one.resolution / one.value for of in found for one in of.readings[term].values()) >= _COARSE
+def _is_short(term: Term, readings: Sequence[Reading]) -> bool:
+    if term.metric.unit is Unit.SECONDS:
+        return median(one.value for one in readings) < _SHORT_S
+    return is_rate(term.metric) and median(one.resolution / one.value for one in readings) >= _SHORT_RATE
 
 
 # What speaks against a row beside its figures.

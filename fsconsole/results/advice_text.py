@@ -51,8 +51,10 @@ def advice_text(state: RunState, grid: Grid, of: Advice, place: Place, *, width:
         )
     ]
     lines += ["", *_wrapped(f"{_headline(of)} Intervals at {level}.", width)]
-    for number, row in enumerate(of.best, start=1):
-        lines += _row_lines(row, f"{number}.", of, grid, width)
+    lines += _wrapped(disturbed, width) if (disturbed := disturbed_words(of, grid)) else []
+    for row in of.best:
+        # No number: their order decides nothing, and apply-kit counts rows otherwise.
+        lines += _row_lines(row, "*", of, grid, width)
     if of.others:
         lines += ["", "Not the best:"]
         for row in of.others:
@@ -70,7 +72,26 @@ def _headline(of: Advice) -> str:
     if not of.best:
         return "No row can be advised: each misses a limit of the plan."
     names = ", ".join(_title(row) for row in of.best)
-    return f"Only one is left: {names}." if len(of.best) == 1 else f"Can't be excluded as best: {names}."
+    if len(of.best) == 1:
+        return f"Only one is left: {names}."
+    leans = dict.fromkeys(row.leans_to for row in of.best if row.leans_to)
+    to = [_title(row) for row in of.best if row.candidate.title in leans]
+    lean = f" The sum leans to {', '.join(to)}, but no single column decides." if to else ""
+    return f"Can't be excluded as best: {names}.{lean}"
+
+
+def disturbed_words(of: Advice, grid: Grid) -> str:
+    """Return that at least half of the rows' cells were disturbed, by what, and the remedy; empty where fewer were."""
+    own = {index for row in (*of.best, *of.others) for one in row.candidate.rows for index in one.indexes}
+    cells: dict[WarningKind, set[int]] = {}
+    for noted in grid.warnings:
+        if noted.kind in CAUSES:
+            cells.setdefault(noted.kind, set()).update(own.intersection(noted.cells))
+    if 2 * len(set().union(*cells.values())) < len(own):
+        return ""
+    counted = sorted(((len(of), kind.value.replace("-", " ")) for kind, of in cells.items() if of), reverse=True)
+    causes = ", ".join(f"{kind} in {count}" for count, kind in counted)
+    return f"Disturbed: {causes} of {len(own)} cells. Run more rounds on a quiet machine before you rely on this."
 
 
 def _title(row: Advised) -> str:
@@ -91,12 +112,15 @@ def _row_lines(row: Advised, mark: str, of: Advice, grid: Grid, width: int) -> I
 def _overall(row: Advised, of: Advice) -> str:
     pair = row.overall
     if pair is None:
-        is_tied = row in of.best and len(of.best) > 1
+        sums = (one.overall.verdict for one in of.best if one.overall is not None)
+        is_tied = row in of.best and len(of.best) > 1 and not any(verdict in _DECIDED for verdict in sums)
         return f"the baseline{'; no score here is decidedly above or below its own' if is_tied else ''}."
     if pair.verdict is Verdict.SAME:
         return f"scores the same as the baseline{_place(row, of)}."
     share = f"{100 * abs(pair.change):.0f} % {'above' if pair.change > 0 else 'below'} the baseline"
-    return f"scores {share}{'' if pair.verdict in _DECIDED else ', undecided'}{_place(row, of)}."
+    is_lean = row in of.best and len(of.best) > 1 and pair.verdict in _DECIDED
+    doubt = ", but no single column decides" if is_lean else "" if pair.verdict in _DECIDED else ", undecided"
+    return f"scores {share}{doubt}{_place(row, of)}."
 
 
 def _place(row: Advised, of: Advice) -> str:
@@ -194,7 +218,13 @@ def take_command(state: RunState, of: Advice, place: Place) -> tuple[str, ...]:
         return ()
     devices = "DEVICE..." if of.take.candidate.rows[0].key.array is not None else "DEVICE"
     kept = [f"--runs {shlex.quote(place.runs)}"] if place.runs != DEFAULT_RUNS_DIR else []
-    return ("fsconsole apply-kit", place.run, shlex.quote(printable(row)), *kept, f"--for {devices} DIR")
+    return (
+        "fsconsole apply-kit",
+        place.run,
+        shlex.quote(printable(row)),
+        *kept,
+        f"--for {devices} --at MOUNTPOINT DIR",
+    )
 
 
 def take_why(of: Advice) -> str:
@@ -231,6 +261,8 @@ def _equal_words(of: Advice) -> str:
     it = f"between it and {_title(of.equals[0])}" if len(of.equals) > 1 else "it"
     if pair.verdict is Verdict.SAME:
         decides = "the scores are the same"
+    elif pair.verdict in _DECIDED:
+        decides = "the sum leans to one, but no single column decides"
     elif pair.more:
         decides = f"{pair.more} more rounds would probably decide {it}"
     else:
@@ -266,6 +298,8 @@ class AdvisedRow(Wire, frozen=True):
     unsafe: tuple[str, ...]
     safety_unknown: str
     against: tuple[str, ...]
+    leans_to: str = ""
+    """Row whose score is decidedly better, though no single column is."""
 
 
 class NotJudged(Wire, frozen=True):
@@ -296,11 +330,13 @@ class AdviceAnswer(Document, frozen=True):
     second_wins_at: tuple[str, ...]
     ahead_by: tuple[Lead, ...]
     notes: tuple[str, ...]
+    disturbed: str
+    """What disturbed at least half of the cells, and the remedy; empty where fewer were."""
     take: str
     """The row to take; empty where there is none."""
     take_why: str
     take_command: str
-    """Writes its kit; DEVICE and DIR are to be filled in. Empty where there is no kit of it."""
+    """Writes its kit; DEVICE, MOUNTPOINT and DIR are to be filled in. Empty where there is no kit of it."""
 
 
 def advice_json(state: RunState, grid: Grid, of: Advice, place: Place) -> str:
@@ -319,6 +355,7 @@ def advice_json(state: RunState, grid: Grid, of: Advice, place: Place) -> str:
             unsafe=tuple(one.safety.unsafe),
             safety_unknown=one.safety.unknown,
             against=tuple(against_of(one, grid)),
+            leans_to=one.leans_to,
         )
 
     answer = AdviceAnswer(
@@ -333,6 +370,7 @@ def advice_json(state: RunState, grid: Grid, of: Advice, place: Place) -> str:
         second_wins_at=of.turns,
         ahead_by=tuple(Lead(name, share) for name, share in of.deciding),
         notes=of.notes,
+        disturbed=disturbed_words(of, grid),
         take=of.take.candidate.title if of.take is not None else "",
         take_why=take_why(of),
         take_command=" ".join(take_command(state, of, place)),

@@ -41,7 +41,7 @@ def test_of_words_that_todays_catalog_refuses_advice_says_that_their_safety_is_n
     done = run_command("advise", "latest", "--weights", "durable=1", "--runs", str(tmp_path))
     assert (done.returncode, done.stderr) == (0, "")
     text = " ".join(done.stdout.split())
-    assert "1. ext4 with a word of old (safety not known)" in text
+    assert "* ext4 with a word of old (safety not known)" in text
     assert "safety not known: today's catalog refuses a_word_of_old" in text
     done = run_command("advise", "--weights", "durable=1", "--json", "--runs", str(tmp_path))
     (best,) = json.loads(done.stdout)["best"]
@@ -52,5 +52,5 @@ def test_of_words_that_todays_catalog_refuses_advice_says_that_their_safety_is_n
 def test_an_unsafe_row_says_so_in_its_line_by_the_command_line_too(tmp_path: Path) -> None:
     recorded(tmp_path, Variant("ext4 fast", "ext4", mount_words=("barrier=0",)), 3.0)
     done = run_command("advise", "--weights", "durable=1", "--runs", str(tmp_path))
-    assert "1. ext4 fast (UNSAFE)" in done.stdout
+    assert "*  ext4 fast (UNSAFE)" in done.stdout
     assert "fsconsole advise" in run_command("advise", "--help").stdout

@@ -13,6 +13,7 @@ from fsconsole.catalog.loader import load_catalog
 from fsconsole.catalog.words import unsafe_words
 from fsconsole.errors import Misused
 from fsconsole.errors.runs import NothingToAdvise
+from fsconsole.model.events import WarningKind
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Variant
 from fsconsole.model.state import RunState
@@ -100,14 +101,19 @@ def test_of_tied_scores_the_row_that_a_verdict_calls_faster_stands_before_the_ba
     assert found.best[0].candidate.mean < found.best[1].candidate.mean
     text = " ".join(advice_text(state, grid, found, PLACE).split())
     assert " below the baseline, undecided; before it by its decided columns" in text
-    assert "2. ext4 data=ordered: the baseline; no score here is decidedly above or below its own" in text
+    assert "* ext4 data=ordered: the baseline; no score here is decidedly above or below its own" in text
     assert (
         "Next: take xfs, by what is decided column by column, though ext4 data=ordered may score more; by the score"
         in text
     )
-    assert text.endswith("28 more rounds would probably decide it): fsconsole apply-kit the-run xfs --for DEVICE DIR")
+    assert text.endswith(
+        "it takes more than 30 rounds to decide it): fsconsole apply-kit the-run xfs --for DEVICE --at MOUNTPOINT DIR"
+    )
     answer = json.loads(advice_json(state, grid, found, Place("the-run", "/srv/my runs")))
-    assert answer["take_command"] == "fsconsole apply-kit the-run xfs --runs '/srv/my runs' --for DEVICE DIR"
+    assert (
+        answer["take_command"]
+        == "fsconsole apply-kit the-run xfs --runs '/srv/my runs' --for DEVICE --at MOUNTPOINT DIR"
+    )
     assert (answer["take"], answer["take_why"].partition(",")[0]) == ("xfs", "take xfs")
 
 
@@ -137,14 +143,14 @@ def test_the_command_names_the_row_as_apply_kit_finds_it() -> None:
         _, _, run, row, *rest = shlex.split(" ".join(take_command(state, found, PLACE)))
         assert found.take is not None
         assert choose_row(state, row).variant == found.take.candidate.variant
-        assert (run, rest) == ("the-run", ["--for", "DEVICE", "DIR"])
+        assert (run, rest) == ("the-run", ["--for", "DEVICE", "--at", "MOUNTPOINT", "DIR"])
 
 
 def test_an_unsafe_row_never_stands_first_without_saying_so() -> None:
     state = run_of({build.EXT4: {}, UNJOURNALED: {Metric.DURABLE: 3.0}})
     grid = build_grid(state)
     text = advice_text(state, grid, advise(state, grid, safety_of), PLACE)
-    assert "1. ext4 ^has_journal (UNSAFE)" in text
+    assert "*  ext4 ^has_journal (UNSAFE)" in text
     assert "UNSAFE: no journal" in text
 
 
@@ -179,6 +185,60 @@ def test_a_row_that_misses_a_limit_is_neither_first_nor_second_and_excludes_no_o
     assert (every.best, every.leading, every.turns, every.deciding) == ((), (), (), ())
     assert "No row can be advised" in (text := advice_text(state, grid, every, PLACE))
     assert "first" not in text
+
+
+def of_times(
+    check: Mapping[Variant, Sequence[float]], durable: Mapping[Variant, Sequence[float]], **more: object
+) -> RunState:
+    """Return a run of rounds with these checks in seconds and durable rates, all cells with the warnings in more."""
+    cells, states = [], []
+    for variant, seconds in check.items():
+        for repeat, one in enumerate(seconds, start=1):
+            figures = {**LONG, Metric.DURABLE: durable[variant][repeat - 1], Metric.CHECK: one}
+            kinds: Sequence[WarningKind] = more.get("warnings", ())  # type: ignore[assignment]
+            warnings = tuple(build.warning(len(cells), kind) for kind in kinds)
+            states.append(build.done(len(cells), more=figures, warnings=warnings))
+            cells.append(build.cell(len(cells), variant, repeat=repeat))
+    return build.run(cells, states)
+
+
+def test_a_figure_too_short_to_believe_decides_no_score_unless_only_such_are_weighed() -> None:
+    flat = {build.EXT4: (1e8, 1e8, 1e8), build.XFS: (1e8, 1e8, 1e8)}
+    state = of_times({build.EXT4: (0.014, 0.014, 0.014), build.XFS: (0.030, 0.030, 0.030)}, flat)
+    grid = build_grid(state)
+    found = advise(state, grid, safety_of, parse_weights("durable=3,check=1"))
+    assert len(found.best) == 2
+    assert "Left out of the score, as shorter than 0.1 s: check." in " ".join(
+        advice_text(state, grid, found, PLACE).split()
+    )
+    alone = advise(state, grid, safety_of, parse_weights("check=1"))
+    assert [one.candidate.title for one in alone.best] == [build.EXT4.label]
+    assert "Only short figures decide: check" in " ".join(alone.notes)
+
+
+def test_a_sum_that_is_decided_while_no_column_is_excludes_no_row_and_says_where_it_leans() -> None:
+    # Each column scatters, the sum of both hardly does.
+    ext4 = {Metric.DURABLE: (1.0e8, 1.0e8, 1.0e8), Metric.CHECK: (10.0, 10.0, 10.0)}
+    durable, check = (1.0e8, 0.8e8, 0.6e8), (14.0, 11.0, 8.4)
+    state = of_times(
+        {build.EXT4: ext4[Metric.CHECK], build.XFS: check},
+        {build.EXT4: ext4[Metric.DURABLE], build.XFS: durable},
+        warnings=(WarningKind.OTHERS_CPU,),
+    )
+    grid = build_grid(state)
+    found = advise(state, grid, safety_of, parse_weights("durable=1,check=1"))
+    assert [one.candidate.title for one in found.best] == [build.EXT4.label, "xfs"]
+    text = " ".join(advice_text(state, grid, found, PLACE).split())
+    assert "Only one is left" not in text
+    assert "Decidedly behind" not in text
+    assert f"The sum leans to {build.EXT4.label}, but no single column decides." in text
+    assert "% below the baseline, but no single column decides." in text
+    assert "no score here is decidedly" not in text
+    assert "will do as well (the sum leans to one, but no single column decides)" in text
+    assert "Disturbed: others cpu in 6 of 6 cells. Run more rounds on a quiet machine" in text
+    answer = json.loads(advice_json(state, grid, found, PLACE))
+    assert answer["disturbed"].startswith("Disturbed: others cpu")
+    assert [row["leans_to"] for row in answer["best"]] == ["", build.EXT4.label]
 
 
 def test_damage_found_by_a_check_stands_against_its_row() -> None:
