@@ -216,7 +216,7 @@ class FormScreen(Dialog[T]):
             for field in self._fields:
                 with Horizontal(classes="field -wide" if field.is_wide else "field"):
                     yield Label(plain(field.key))
-                    yield Input(field.text, id=f"field-{field.key}", compact=True, select_on_focus=False)
+                    yield Input(field.text, id=f"field-{field.key}", compact=True)
                     if not field.is_wide:
                         yield Static(plain(field.hint), classes="hint")
                 if field.is_wide:

@@ -21,7 +21,7 @@ from textual.widgets import Button, Input, Static
 from fsconsole.client.children import Children, carried_out, decoded, failure
 from fsconsole.devices.scratch import BLOCK_BYTES, MIN_BYTES, Scratch, ScratchAnswer, kept_free
 from fsconsole.errors import FsconsoleError
-from fsconsole.errors.targets import BadQuantity
+from fsconsole.errors.targets import BadQuantity, ScratchFolderMissing
 from fsconsole.model import DEFAULT_SCRATCH_DIR
 from fsconsole.system.files import nearest_existing, read_text_or
 from fsconsole.text import printable
@@ -40,6 +40,11 @@ class FreeSpace:
     free_bytes: int
     kept_bytes: int
     """Space that must stay free."""
+    is_missing: bool = False
+    """True if the wanted directory isn't there."""
+
+
+_SIZES = "Whole 4 KiB blocks, 1 MiB or more, such as 256MiB or 4GiB."
 
 
 def judge(size_text: str, directory: str, room: FreeSpace | None) -> tuple[bool, str]:
@@ -49,14 +54,19 @@ def judge(size_text: str, directory: str, room: FreeSpace | None) -> tuple[bool,
     """
     try:
         size_bytes = parse_bytes(size_text)
-    except BadQuantity as error:
-        return False, f"{error} {error.hint}"
+    except BadQuantity:
+        return False, f"'{printable(size_text)}' is not a size. {_SIZES}"
     if size_bytes < MIN_BYTES or size_bytes % BLOCK_BYTES:
-        return False, "Whole 4 KiB blocks, 1 MiB or more: 512MiB, 4GiB."
+        return False, f"{printable(size_text)} can't be. {_SIZES}"
     if not directory.startswith("/"):
         return False, "The directory's whole path is needed, from / on."
-    if room is None:
-        return True, ""
+    return _judge_place(size_bytes, directory, room) if room is not None else (True, "")
+
+
+def _judge_place(size_bytes: int, directory: str, room: FreeSpace) -> tuple[bool, str]:
+    if room.is_missing and directory != DEFAULT_SCRATCH_DIR:
+        missing = ScratchFolderMissing(path=directory)
+        return False, f"{missing} {missing.hint}"
     most_bytes = max(0, room.free_bytes - room.kept_bytes)
     there = (
         f"{format_bytes(room.free_bytes)} free at {printable(room.place)}, {format_bytes(room.kept_bytes)} must stay"
@@ -76,7 +86,7 @@ def read_free_space(directory: str) -> FreeSpace:
     """Return the room below a directory, or below the nearest one above it that is there. Raises OSError."""
     place = nearest_existing(directory)
     found = shutil.disk_usage(place)
-    return FreeSpace(place, found.free, kept_free(found.total))
+    return FreeSpace(place, found.free, kept_free(found.total), is_missing=not os.path.exists(directory))
 
 
 def scratch_files(directory: str) -> frozenset[str]:
@@ -122,7 +132,7 @@ class ScratchForm(Dialog[Scratch]):
             for label, id_, value in (("Size", "size", "4GiB"), ("Directory", "directory", self._directory)):
                 with Horizontal():
                     yield Static(plain(label), classes="label")
-                    yield Input(value, id=id_, compact=True, select_on_focus=False)
+                    yield Input(value, id=id_, compact=True)
         yield Static(plain(""), id="judged")
         with Horizontal():
             yield Button(plain("Create"), id="make", compact=True)
@@ -132,7 +142,9 @@ class ScratchForm(Dialog[Scratch]):
         self.set_interval(1.0, self._look_at_progress)
         await self._look_for_space()
         if self._room is not None:
-            self.query_one("#size", Input).value = default_size(self._room)
+            size = self.query_one("#size", Input)
+            size.value = default_size(self._room)
+            size.action_select_all()
 
     async def on_input_changed(self, event: Input.Changed) -> None:
         if event.input.id == "directory":

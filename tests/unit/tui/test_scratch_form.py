@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from fsconsole.model import DEFAULT_SCRATCH_DIR
 from fsconsole.text import GIB
 from fsconsole.tui.screens.scratch_form import FreeSpace, default_size, judge
 
@@ -19,10 +20,13 @@ def test_what_leaves_room_enough_in_a_directory_that_is_named_whole_can_be_made(
         good, words = judge(size, directory, room)
         assert good is is_good, (size, directory)
         assert directory != "/var/x" or "4.0 GiB must stay" in words
+    gone = FreeSpace("/var", 20 * GIB, 4 * GIB, is_missing=True)
+    assert judge("4GiB", "/var/x", gone)[1].startswith("There is no directory /var/x. Make it first")
+    assert judge("4GiB", DEFAULT_SCRATCH_DIR, gone)[0]
     for size in ("", "much", "4 bananas", "-1GiB", "0", "1000000", "4095", "1KiB"):
         good, words = judge(size, "/var/x", ROOM)
         assert not good, size
-        assert words, size
+        assert "1 MiB or more" in words, size
 
 
 def test_the_size_to_begin_with_fits_and_a_place_with_escapes_is_harmless() -> None:
