@@ -151,7 +151,7 @@ def show_directories(
 def show(file: str, devices: list[str], runs: str, *, as_json: bool, every: bool, cell: int | None = None) -> None:
     """Print a plan for these devices, or for none in particular; in JSON with one cell alone, from 1, with none for 0.
 
-    Then raises what the gate says of the first device that it refuses, PlanBadValue where no cell can run.
+    Then raises what the gate says of the first device that it refuses, NoCellRuns where no cell can run.
     """
     found = None
     if devices:

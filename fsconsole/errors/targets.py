@@ -151,6 +151,19 @@ class PlanKeyLacking(PlanKeyMissing):
     advice = "Wanted: {wanted}."
 
 
+class NoCellRuns(PlanBadValue):
+    """A plan of which not a single cell can run here; why has the reasons."""
+
+    key: str = ""
+    value: str = ""
+    why: str = ""
+    wanted: str = ""
+    sentence = "{path}: no cell of this plan can be run: {why}."
+    advice = (
+        "Change what the plan says of that, or name another target; `fsconsole doctor` says what this machine lacks."
+    )
+
+
 class WorkloadMissing(PlanKeyMissing):
     key: str = "workload"
     sentence = "{path}: there is no workload."

@@ -12,7 +12,7 @@ from typing import Any
 
 from fsconsole import units
 from fsconsole.catalog.filesystem import NOTHING_KNOWN, Catalog, Filesystem, Known
-from fsconsole.errors.targets import PlanBadValue
+from fsconsole.errors.targets import NoCellRuns, PlanBadValue
 from fsconsole.model.plan import ArraySpec, Cell, Equalise, Estimate, Keep, Order, Plan, Setting, Step, StepKind
 from fsconsole.model.state import OPEN_STATUSES, RunState
 from fsconsole.model.workload import BUILT_IN, Workload
@@ -308,12 +308,11 @@ def sites_of(plan_file: PlanFile, targets: Sequence[TargetSpec], support: Lackin
 
 
 def require_runnable(plan: Plan, path: str) -> None:
-    """Raise PlanBadValue where not a single cell of the plan can run, with the reasons."""
+    """Raise NoCellRuns where not a single cell of the plan can run, with the reasons."""
     if any(not cell.unavailable for cell in plan.cells):
         return
     reasons = "; ".join(dict.fromkeys(cell.unavailable for cell in plan.cells))
-    why = f"no cell of this plan can be run: {reasons or 'it has none'}"
-    raise PlanBadValue(path, "title", f'"{plan.title}"', why, "at least one cell that can run")
+    raise NoCellRuns(path, why=reasons or "it has none")
 
 
 def cell_uuid(run_id: str, index: int) -> str:

@@ -15,7 +15,7 @@ import tomli_w
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.catalog.tables import raise_all
 from fsconsole.errors import FsconsoleError
-from fsconsole.errors.targets import PlanBadValue, PlanMissing
+from fsconsole.errors.targets import NoCellRuns, PlanBadValue, PlanMissing
 from fsconsole.model.plan import Cell, Keep, Plan, StepKind
 from fsconsole.model.state import CellStatus, RunState
 from fsconsole.model.verdicts import LEAST_ROUNDS
@@ -171,10 +171,10 @@ def _name_word(error: FsconsoleError, words: Sequence[str], load: str) -> None:
     if not is_own or not isinstance(key, str):
         return
     found = _OF_ROW.match(key)
-    if key == "title":
-        # Of a plan of which no cell can run.
-        key, error.value = "rows", ", ".join(words)  # type: ignore[attr-defined]
-    elif found is not None and int(found[1]) < len(words):
+    if isinstance(error, NoCellRuns):
+        error.path = f"{PLACE}: rows = {', '.join(words)}"
+        return
+    if found is not None and int(found[1]) < len(words):
         part = f", {found[2]}" if found[2] else ""
         key = f'row {int(found[1]) + 1} "{words[int(found[1])]}"{part}'
     elif key.startswith("workload") or key in _OF_OPTION:
