@@ -240,7 +240,7 @@ def remove(
 ) -> None:
     """Detach a scratch device and delete its file. Refused while it is in use.
 
-    Asks first, or wants --yes, if it holds what no run left there, or a run can be resumed on it.
+    Asks first, or wants --yes, if it holds what no run left there, or a run in the runs folder (--runs) can be resumed on it.
     """
     from fsconsole.devices import scratch
     from fsconsole.engine.cleanup import resumable_on

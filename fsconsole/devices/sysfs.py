@@ -339,6 +339,8 @@ def loop_backing(name: str, told: LoopStatus | None, sys_root: str = SYS_ROOT) -
         inode=told.inode,
         device_number=told.backing_device_number,
         scratch_id=marker.scratch_id,
+        purpose=marker.purpose,
+        made_ns=marker.born_ns,
         is_in_place=marker.place in ("", place_of(path)),
         left=marker.left,
         is_written=marker.scratch_id != "" and is_written(path, marker),

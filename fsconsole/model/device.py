@@ -61,6 +61,10 @@ class LoopBacking(Wire, frozen=True):
     """0: to the end of the file."""
     scratch_id: str = ""
     """The marker that fsconsole put on the file it made; empty on anybody else's."""
+    purpose: str = ""
+    """What it was made for, such as a run."""
+    made_ns: int = 0
+    """When it was made; 0 where its filesystem doesn't tell."""
     is_in_place: bool = True
     """False where a scratch file has another name or place than it was made with."""
     left: str = ""

@@ -8,6 +8,7 @@ from fsconsole.devices.hazards import CONTENT_CHECKS
 from fsconsole.devices.state import Claim
 from fsconsole.model.device import Device, Hazard, MdArray
 from fsconsole.plan.arrays import stripes_of
+from fsconsole.results.content import instant
 from fsconsole.show.devices import NEEDS_ROOT, ListedEntry, Listing, kind_of, medium_of, remedy
 from fsconsole.text import pad_right, printable, wrap
 from fsconsole.units import format_bytes, format_bytes_exact, format_percent, format_rate
@@ -66,6 +67,10 @@ def _wiping(entry: ListedEntry, listing: Listing, *, is_root: bool) -> Iterator[
         yield "to be lost" if hazard.check in CONTENT_CHECKS else "hazard", _reason(hazard, entry.device), ""
     if entry.device.is_scratch:
         yield "scratch", "wiped without a question while it is blank or as a run left it", ""
+        made = entry.device.loop.made_ns if entry.device.loop is not None else 0
+        purpose = entry.device.loop.purpose if entry.device.loop is not None else ""
+        if made:
+            yield "made", f"{instant(made)}{f' for {purpose}' if purpose else ''}", ""
     elif claim is Claim.FREE and not entry.hazards:
         yield "to be lost", "nothing seen; its content is sampled before you consent", ""
     notes = [note for note in listing.notes if note.startswith(f"{entry.device.path} ")]

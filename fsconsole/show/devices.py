@@ -15,6 +15,7 @@ from fsconsole.devices.state import Claim, DevicesAnswer, DeviceState, ListedDev
 from fsconsole.model import DEFAULT_SCRATCH_DIR
 from fsconsole.model.answers import ReadTestAnswer
 from fsconsole.model.device import Device, Hazard, Identity, MdArray, Signature, Verdict
+from fsconsole.results.content import instant
 from fsconsole.show.lines import Line
 from fsconsole.show.terminal import Glyphs
 from fsconsole.text import cells_of, counted, pad_left, pad_right, printable, shorten_end, shorten_middle
@@ -69,17 +70,18 @@ COLUMNS = (
 )
 
 
-def _fitting(devices: Sequence[Device], room: int) -> list[list[str]]:
+def _fitting(devices: Sequence[Device], room: int, before: Mapping[str, int]) -> list[list[str]]:
     """Return the columns, in their order, that fit into room cells with a gap each; empty ones are left out.
 
     Each is its title and a text for each device, printable and equally wide. The first by rank that doesn't fit ends
-    the choice: what matters less must not take its place.
+    the choice: what matters less must not take its place. Those that were shown before, with their widths, stay,
+    although a device that is read anew has nothing in them yet.
     """
     chosen: dict[DeviceColumn, list[str]] = {}
     for column in sorted(COLUMNS, key=lambda column: column.rank):
         texts = [column.title, *(printable(column.text(device)) for device in devices)]
-        size = max(map(cells_of, texts))
-        if not any(texts[1:]):
+        size = max(before.get(column.title, 0), *map(cells_of, texts))
+        if not any(texts[1:]) and column.title not in before:
             continue
         room -= size + _GAP
         if room < 0:
@@ -252,6 +254,8 @@ class Sheet:
 
     columns: tuple[tuple[str, int], ...]
     rows: tuple[SheetRow, ...]
+    least: int = 0
+    """Columns that the state has at least."""
 
 
 _GAP = 2
@@ -289,8 +293,20 @@ def _as_before(row: TreeRow, known: Mapping[str, ListedEntry]) -> TreeRow:
     return replace(row, also_under=known[row.device.name].row.also_under)
 
 
-def lay_out(entries: Sequence[ListedEntry], ticked: Collection[str] | None, width: int, glyphs: Glyphs) -> Sheet:
-    """Return the table in width cells, with ticks in groups; ticked None: without ticks, and names and states are whole."""
+_NONE_BEFORE = Sheet((), ())
+
+
+def lay_out(
+    entries: Sequence[ListedEntry],
+    ticked: Collection[str] | None,
+    width: int,
+    glyphs: Glyphs,
+    before: Sheet = _NONE_BEFORE,
+) -> Sheet:
+    """Return the table in width cells, with ticks in groups; ticked None: without ticks, and names and states are whole.
+
+    before: the table that was shown before in this width, whose columns stay where they are.
+    """
     is_whole = ticked is None
     groups = (("", tuple(entries)),) if is_whole else grouped(entries)
     entries = [entry for _, group in groups for entry in group]
@@ -298,10 +314,12 @@ def lay_out(entries: Sequence[ListedEntry], ticked: Collection[str] | None, widt
     names = [guide(entry.row, glyphs) + name_of(entry.device) for entry in entries]
     names = names if is_whole else [shorten_middle(name, _NAME_ROOM) for name in names]
     states = [printable(_state_text(entry)) for entry in entries]
-    name_width = max(map(cells_of, ("device", *names)))
+    widths = {title.strip(): size - _GAP for title, size in before.columns}
+    name_width = max(widths.get("device", 0), *map(cells_of, ("device", *names)))
     room = width - (0 if is_whole else _TICK_WIDTH) - name_width - _GAP
-    least = min(max(map(cells_of, ("state", *states))), _WHOLE_STATE_ROOM if is_whole else _STATE_ROOM)
-    columns = _fitting([entry.device for entry in entries], room - least)
+    least = max(before.least, *map(cells_of, ("state", *states)))
+    least = min(least, _WHOLE_STATE_ROOM if is_whole else _STATE_ROOM)
+    columns = _fitting([entry.device for entry in entries], room - least, widths)
     heads = [(title, cells_of(title) + _GAP) for title, *_ in columns]
     state_width = max(room - sum(size for _, size in heads), len("state"))
     rows = []
@@ -316,7 +334,7 @@ def lay_out(entries: Sequence[ListedEntry], ticked: Collection[str] | None, widt
             rows.append(SheetRow("", (), shorten_middle(f"{heading} ({count})", width)))
         rows.append(SheetRow(entry.device.path, (*tick, *cells, (shown, _STYLES[entry.state.claim]))))
     ticks = [] if is_whole else [("", _TICK_WIDTH)]
-    return Sheet((*ticks, ("device", name_width + _GAP), *heads, ("state", state_width)), tuple(rows))
+    return Sheet((*ticks, ("device", name_width + _GAP), *heads, ("state", state_width)), tuple(rows), least)
 
 
 def _state_text(entry: ListedEntry) -> str:
@@ -324,7 +342,17 @@ def _state_text(entry: ListedEntry) -> str:
     more = f" and {len(others) - 2} more" if len(others) > 2 else ""
     # The group says that it is in use, and by what matters here.
     text = entry.state.text.removeprefix("is ").replace("locked by another process: ", "locked by ")
+    text = "; ".join(filter(None, (text, made_words(entry.device))))
     return f"{text}; also under {', '.join(others[:2])}{more}" if others else text
+
+
+def made_words(device: Device) -> str:
+    """Return when a scratch device was made, and for what; empty where that isn't known."""
+    if device.loop is None or not device.loop.made_ns:
+        return ""
+    for_what = f" for {device.loop.purpose}" if device.loop.purpose else ""
+    # The year stands in the details.
+    return f"made {instant(device.loop.made_ns)[5:16]}{for_what}"
 
 
 def name_of(device: Device) -> str:

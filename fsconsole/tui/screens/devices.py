@@ -67,6 +67,8 @@ Tab goes to the details, which the arrow keys scroll."""
         self._job_words = ""
         self._job_end: asyncio.Event | None = None
         self._is_ending = False
+        self._sheet: tuple[int, view.Sheet] | None = None
+        """The table as it is shown, and its width."""
 
     def content(self) -> Iterable[Widget]:
         yield Container(List(id="table"), List(id="details"), id="body")
@@ -330,7 +332,13 @@ Tab goes to the details, which the arrow keys scroll."""
     def _show(self) -> None:
         entries, ticked = self._shown, self.session.targets
         glyphs = self.session.terminal.glyphs
-        self._table.show(lambda width: SheetRows(view.lay_out(entries, ticked, width - 1, glyphs)))
+
+        def made(width: int) -> SheetRows:
+            before = self._sheet[1] if self._sheet is not None and self._sheet[0] == width else view.Sheet((), ())
+            self._sheet = width, view.lay_out(entries, ticked, width - 1, glyphs, before)
+            return SheetRows(self._sheet[1])
+
+        self._table.show(made)
         self._tell()
         self.on_list_moved()
 

@@ -254,3 +254,20 @@ def test_every_difference_is_told_and_loses_the_tick() -> None:
         assert others(known, other), field
         lost = lost_ticks({FREE.path: other}, listing)
         assert "another device has its name now" in lost[FREE.path], field
+
+
+def test_columns_stay_while_devices_are_read_anew_and_a_scratch_device_says_when_and_for_what_it_was_made() -> None:
+    for width in (140, 200):
+        shown = lay_out(BOX.entries, (), width, SAFE)
+        bare = [
+            replace(entry, row=replace(entry.row, device=replace(entry.device, signatures=(), serial="")))
+            for entry in BOX.entries
+        ]
+        assert lay_out(bare, (), width, SAFE).columns != shown.columns, width
+        assert lay_out(bare, (), width, SAFE, shown).columns == shown.columns, width
+    assert SCRATCH.loop is not None
+    made = replace(SCRATCH.loop, made_ns=1_795_544_400 * 10**9, purpose="run quick-1")
+    known = parse_listing(listed(replace(SCRATCH, loop=made)))
+    (row,) = [row for row in lay_out(known.entries, (), 140, SAFE).rows if row.cells]
+    assert row.cells[-1][0] == "free; made 11-24 18:20 for run quick-1"
+    assert "2026-11-24 18:20 UTC for run quick-1" in told(known, SCRATCH.path)
