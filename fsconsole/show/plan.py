@@ -310,7 +310,7 @@ def _devices(disks: Sequence[TargetSpec], missing: Sequence[str], width: int, *,
     if missing:
         return shorten_middle(f"{', '.join(missing)}: not there any more; tick another (1).", width)
     if not disks:
-        return "No device is ticked (1): sizes as planned, at 500 MB/s."
+        return "No device is ticked: 1 leads to them. Sizes as planned, at 500 MB/s."
     named = (f"{disk.path} ({units.format_bytes(disk.size_bytes)})" for disk in disks)
     where = "on arrays of" if together else "on"
     whole = printable(f"{where} {', '.join(named)}")
@@ -343,7 +343,12 @@ def cell_lines(cells: Sequence[Cell]) -> tuple[Line, ...]:
 def pilot_lines(tried: Sequence[Cell]) -> tuple[Line, ...]:
     """Return a line for each cell that a pilot of loads is made of."""
     return tuple(
-        Line(_key(cell.index, "pilot"), f"Pilot on {cell.variant.label}", value="sizes the loads first", wraps=True)
+        Line(
+            _key(cell.index, "pilot"),
+            f"Pilot on {cell.variant.label}",
+            value="no cell: sizes the loads before the first",
+            wraps=True,
+        )
         for cell in tried
     )
 

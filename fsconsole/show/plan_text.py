@@ -91,7 +91,7 @@ def short_plan_lines(  # noqa: PLR0913 (as plan_lines)
 def _short_power(power: PowerAnswer) -> str:
     if power.no_verdicts:
         return power.no_verdicts
-    found = ", ".join(map(_found, power.findable[:-1])).replace(" at ", " at a deviation of ", 1)
+    found = ", ".join(map(_found, power.findable[:-1])).replace(" at ", " where rounds vary by ", 1)
     return f"a difference of {found}" + (f"; last run here: {_found(power.last)}" if power.last else "")
 
 
@@ -192,22 +192,22 @@ _LARGEST_SHOWN = 10.0
 
 
 def power_words(power: PowerAnswer) -> str:
-    """Return what a plan can find: "5 rounds, 13 rows find a difference of 26 % at a deviation of 5 %, ...; each round +6 min"."""
+    """Return what a plan can find: "5 rounds of 13 rows find a difference of 26 % where rounds vary by 5 %, ...; each round +6 min"."""
     if power.no_verdicts:
         return power.no_verdicts
-    found = ", ".join(map(_found, power.findable)).replace(" at ", " at a deviation of ", 1)
+    found = ", ".join(map(_found, power.findable)).replace(" at ", " where rounds vary by ", 1)
     last = f"; last run here: {_found(power.last)}" if power.last else ""
     rounds = f"{counted(power.rounds, 'round')}{f' (auto: {_LOOKS})' * power.is_auto}"
-    return f"{rounds}, {counted(power.row_count, 'row')} find a difference of {found}{last}; each round +{units.format_guess(power.round_s)}."
+    return f"{rounds} of {counted(power.row_count, 'row')} find a difference of {found}{last}; each round +{units.format_guess(power.round_s)}."
 
 
 def power_line(power: PowerAnswer, width: int) -> str:
-    """Return the same in a line of at most width cells: fewer spreads where that of the last run is known."""
+    """Return the same in a line of at most width cells: with the spread of the last run alone, where that is known."""
     words = power_words(power)
     if cells_of(words) > width and not power.no_verdicts:
-        shown = power.findable[:-1] if power.last else power.findable
-        found = ", ".join(map(_found, shown)).replace(" at ", " at a deviation of ", 1)
-        words = f"Differences found: {found}" + (f"; last run {_found(power.last)}" if power.last else "")
+        shown, lead = (power.findable, "") if power.last is None else ((power.last,), "as in the last run, ")
+        found = [f"{_percent(one.difference)} if rounds vary {lead}by {_percent(one.spread)}" for one in shown]
+        words = f"Finds differences of {', '.join((found[0], *(told.replace('if rounds vary ', '') for told in found[1:])))}"
     return shorten_end(words, width)
 
 

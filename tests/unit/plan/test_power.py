@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from fsconsole.catalog.loader import load_catalog
@@ -13,7 +14,7 @@ from fsconsole.plan.outcome import work_out
 from fsconsole.plan.power import power_of
 from fsconsole.show.confirm import offer_rows
 from fsconsole.show.plan_forms import run_lines
-from fsconsole.show.plan_text import plan_lines, power_words
+from fsconsole.show.plan_text import plan_lines, power_line, power_words
 from tests.unit.plan.examples import WORKLOAD, build
 
 THIRTEEN = "".join(f"[[variant]]\ntype = 'ext4'\nmount = 'commit={number}'\n" for number in range(1, 14))
@@ -31,7 +32,7 @@ def test_differences_are_those_of_the_rounds_and_of_all_rows_but_the_baseline() 
     assert [one.difference for one in (*told.findable, told.last)] == found
     few, usual, much, last = (f"{100 * share:.0f} %" for share in found)
     assert power_words(replace(told, round_s=360)) == (
-        f"5 rounds, 13 rows find a difference of {few} at a deviation of 5 %, {usual} at 10 %, {much} at 25 %; "
+        f"5 rounds of 13 rows find a difference of {few} where rounds vary by 5 %, {usual} at 10 %, {much} at 25 %; "
         f"last run here: {last} at 9 %; each round +6 min 00 s."
     )
     with_control = power("repeats = 5\ncontrol = true")
@@ -40,10 +41,21 @@ def test_differences_are_those_of_the_rounds_and_of_all_rows_but_the_baseline() 
     assert (two_threads.row_count, two_threads.findable[0].difference) == (26, detectable(5, 24, 0.05))
 
 
+def test_eighty_columns_tell_whole_what_a_plan_finds_and_of_the_last_run_alone_where_there_was_one() -> None:
+    for last, words in (
+        (None, r"Finds differences of \d+ % if rounds vary by 5 %, \d+ % by 10 %, \d+ % by 25 %"),
+        (0.31, r"Finds differences of \d+ % if rounds vary as in the last run, by 31 %"),
+        (5.0, r"Finds differences of over 1,000 % if rounds vary as in the last run, by 500 %"),
+    ):
+        line = power_line(power("repeats = 5", last=last), 80)
+        assert re.fullmatch(words, line), line
+        assert len(line) <= 80
+
+
 def test_auto_is_told_by_its_last_look() -> None:
     told = power("repeats = 'auto'")
     assert told.findable[1].difference == detectable(12, 12, 0.1, LOOK_ALPHAS[-1])
-    assert power_words(told).startswith("12 rounds (auto: 5, 8 or 12), 13 rows find ")
+    assert power_words(told).startswith("12 rounds (auto: 5, 8 or 12) of 13 rows find ")
     assert round(12 * told.round_s) == round(power("repeats = 12").round_s * 12), "the estimate is for all twelve"
 
 
