@@ -32,10 +32,17 @@ from fsconsole.plan.planfile import (
 from fsconsole.plan.read import read_array, require_one_stripe_cache
 from fsconsole.plan.read_workload import read_workloads
 from fsconsole.plan.rows import Candidate, list_candidates, rows_of
+from fsconsole.text import shorten_end
 
 _Item = TypeVar("_Item")
 Values = tuple[tuple[str, str], ...]
 """(option, value) pairs of one combination."""
+
+
+NO_TITLE = "New plan"
+"""Title of a plan while it was given none."""
+_MOST_TITLE = 60
+"""Columns of a title that is made of names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +55,26 @@ class Draft:
 
     @property
     def plan_file(self) -> PlanFile:
-        """The plan as it would be saved: only what is ticked."""
-        if not self.off_checklists and not self.off_variants and all(a.levels for a in self.plan.arrays):
+        """The plan as it would be saved: only what is ticked, and a title of its own."""
+        is_named = self.plan.title != NO_TITLE or bool(self.plan.source)
+        if is_named and not (self.off_checklists or self.off_variants) and all(a.levels for a in self.plan.arrays):
             return self.plan
         return replace(
             self.plan,
+            title=self.plan.title if is_named else self._own_title,
             checklists=tuple(self.plan.checklists[number] for number in self.checklists),
             variants=tuple(self.plan.variants[number] for number in self.variants),
             arrays=tuple(axis for axis in self.plan.arrays if axis.levels),
             source="",
         )
+
+    @property
+    def _own_title(self) -> str:
+        """The filesystems and loads of a plan that was given no title."""
+        variants = (self.plan.variants[number].filesystem for number in self.variants)
+        names = ", ".join(dict.fromkeys((*self.filesystems, *variants)))
+        loads = ", ".join(load.name for load in self.plan.workloads)
+        return shorten_end(f"{names}: {loads}", _MOST_TITLE) if names else NO_TITLE
 
     @property
     def text(self) -> str:
@@ -101,7 +118,7 @@ def plan_to_toml(plan: PlanFile) -> str:
 def new_draft() -> Draft:
     """Return what a draft begins with: two filesystems, and one load that a pilot sizes, so that it fits anywhere."""
     loads = checked_workloads([{"name": "large files", "kind": WorkloadKind.CREATE.value, "threads": 4}])
-    return Draft(PlanFile("New plan", loads, (Checklist("ext4"), Checklist("xfs")), repeats=5))
+    return Draft(PlanFile(NO_TITLE, loads, (Checklist("ext4"), Checklist("xfs")), repeats=5))
 
 
 _MOST_TICKED = 100

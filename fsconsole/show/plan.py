@@ -155,12 +155,12 @@ def section_lines(  # noqa: PLR0913 (each is a fact of its own)
 def _filesystem(  # noqa: PLR0913, PLR0917 (each is a fact of its own)
     draft: Draft, filesystem: Filesystem, number: int | None, counts: Mapping[int, int], here: ThisMachine, warning: str
 ) -> Line:
-    lacks, title = here.why_not(filesystem), filesystem.title.removeprefix(f"{filesystem.name}: ")
+    lacks = here.why_not(filesystem)
     is_on = number is not None and number not in draft.off_checklists
     mark = Mark.ON if is_on else Mark.BARRED if lacks else Mark.OFF
     about = (
         *([f"It can't be used here: {lacks}"] if lacks else ()),
-        f"{title}.",
+        f"{filesystem.title}.",
         *([f"Driver: {filesystem.driver}."] if filesystem.driver != f"the {filesystem.name} driver" else ()),
         f"Check: {filesystem.check_note}.",
     )

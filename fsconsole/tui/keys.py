@@ -98,6 +98,7 @@ KEYS = (
         Use("seek", "clear", "All", "show all rows again", rank=9),
         Use("results", "show_all", "All", "show all rows again"),
         Use("dialog", "dismiss", "Cancel", "go back, change nothing", rank=9),
+        Use("commands", "dismiss", "Close", "back to the plan", rank=9),
         Use("question", "dismiss(False)", "No", "change nothing"),
         Use("attach", "dismiss", "Not now", "the run goes on", rank=9),
         Use("help", "dismiss", "Close", "back to the screen", rank=9),
@@ -119,6 +120,7 @@ KEYS = (
         Use("confirm", "start", "Wipe and run", "start the run, once the name is typed", rank=1, priority=True, asks=True),
         Use("pick", "accept", "Take", "take the line at the cursor; F10 too", rank=1, shown=_FOR_ENTER),
         Use("prompt", "accept", "Take", "take the text; F10 too", rank=1, shown=_FOR_ENTER),
+        Use("columns", "accept", "Apply", "show these columns; F10 too", rank=1, shown=_FOR_ENTER),
         Use("form", "accept", "Take", "take what is typed; F10 too", rank=1, shown=_FOR_ENTER),
         Use("values", "accept", "Take", "take what is ticked, else the line at the cursor; F10 too", rank=1,
             shown=_FOR_ENTER),
@@ -127,7 +129,7 @@ KEYS = (
         Use("devices", "tick", "Tick", "make the device a target, or untick it", rank=2),
         Use("choices", "tick", "Tick", "tick this line, or the value at the cursor; several values are compared", rank=2),
         Use("runs", "mark", "Mark", "mark a run for a comparison, at most two", rank=6),
-        Use("columns", "tick", "Tick", "show this column, or leave it out", rank=1),
+        Use("columns", "tick", "Tick", "show this column, or leave it out", rank=2),
     )),
     Key(("up", "k"), "one line up, one step more", (
         Use("list", "by(-1)", "Up", "one line up"),
@@ -253,11 +255,11 @@ KEYS = (
     )),
     Key(("<",), "move to the front", (
         Use("plan", "move(-1)", "Earlier", "do the workload earlier"),
-        Use("columns", "place(-1)", "Left", "further to the left", rank=2),
+        Use("columns", "place(-1)", "Left", "further to the left", rank=3),
     )),
     Key((">",), "move to the back", (
         Use("plan", "move(1)", "Later", "do the workload later"),
-        Use("columns", "place(1)", "Right", "further to the right", rank=3),
+        Use("columns", "place(1)", "Right", "further to the right", rank=4),
     )),
     Key(("m",), "rename", (
         Use("runs", "rename", "Rename", "give a run another title", rank=9),

@@ -8,6 +8,7 @@ import hashlib
 import os
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -146,6 +147,9 @@ class KeptDraft(Wire, frozen=True):
     """The file that it was opened from or saved in; empty for none."""
     digest: str
     """Of that file then."""
+    runs_dir: str = ""
+    """The folder of runs of the console that kept it."""
+    kept_ns: int = 0
 
     def drafts(self) -> tuple[Draft, Draft]:
         """Return the draft, and the plan that it began with. Raises as parse_plan."""
@@ -153,12 +157,13 @@ class KeptDraft(Wire, frozen=True):
         return Draft(plan, frozenset(self.off_checklists), frozenset(self.off_variants)), Draft(saved)
 
 
-def kept_draft(draft: Draft, saved: Draft, digest: str) -> KeptDraft:
+def kept_draft(draft: Draft, saved: Draft, digest: str, runs_dir: str = "") -> KeptDraft:
     """Return what is kept of a draft, and of the plan that it began with."""
     # A table of arrays without a level can't be read back, and makes nothing.
     whole = replace(draft.plan, arrays=tuple(axis for axis in draft.plan.arrays if axis.levels))
     off = tuple(sorted(draft.off_checklists)), tuple(sorted(draft.off_variants))
-    return KeptDraft(whole.source or plan_to_toml(whole), *off, saved.text, draft.plan.path, digest)
+    text, began = (plan.source or plan_to_toml(plan) for plan in (whole, saved.plan))
+    return KeptDraft(text, *off, began, draft.plan.path, digest, runs_dir, time.time_ns())
 
 
 def state_folder() -> str:
@@ -171,7 +176,9 @@ def state_folder() -> str:
 class DraftStore:
     """Keeps the draft of one console over its end, however it ends; other consoles keep theirs beside it."""
 
-    def __init__(self) -> None:
+    def __init__(self, runs_dir: str = "") -> None:
+        """Take the folder of runs, which tells whose draft it is where consoles have several."""
+        self._runs_dir = runs_dir
         self.unkept = ""
         """Why a changed draft would be lost with this console, and what to do; empty where it is kept."""
         self._path = ""
@@ -204,7 +211,7 @@ class DraftStore:
                 if draft.plan_file == saved.plan_file:
                     _forget(self._path)
                 else:
-                    self._write(encode(kept_draft(draft, saved, digest)))
+                    self._write(encode(kept_draft(draft, saved, digest, self._runs_dir)))
             self._stored, self.unkept = (draft, saved), ""
         except DraftUnkept as error:
             self.unkept = f"{error} {error.hint}"

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+from fsconsole.plan.draft import new_draft
+from fsconsole.tui.planfiles import kept_draft
+from fsconsole.tui.screens.plan_files import kept_words
 from tests.tui.at_plan import at_plan
 from tests.tui.harness import picture
 
@@ -15,7 +19,8 @@ async def test_a_draft_is_there_again_after_the_console_was_left_and_gone_once_i
         await hand.filesystem("xfs")
         # The last tick is not counted yet when the console is left.
     async with at_plan(state=tmp_path) as hand:
-        await hand.sees("New plan  (not saved, kept from the last session): ext4 delalloc")
+        seen = await hand.sees("New plan  (not saved, kept ", ": ext4 delalloc")
+        assert re.search(r"kept \d{4}-\d\d-\d\d \d\d:\d\d UTC\)", seen)
         assert hand.screen.draft.checklists == (0,)
         assert hand.screen.draft.plan.checklists[1].filesystem == "xfs"
         await hand.filesystem("xfs")
@@ -25,6 +30,12 @@ async def test_a_draft_is_there_again_after_the_console_was_left_and_gone_once_i
         assert "not saved" not in picture(hand.pilot)
         assert not hand.screen.is_changed
         assert hand.screen.draft != saved
+
+
+def test_a_draft_says_that_it_is_of_a_console_with_other_runs() -> None:
+    kept = kept_draft(new_draft(), new_draft(), "", "/srv/runs")
+    assert kept_words(kept, "/srv/runs").endswith(" UTC")
+    assert kept_words(kept, "/var/runs").endswith(" UTC with runs in /srv/runs")
 
 
 async def test_a_console_that_is_killed_leaves_what_was_ticked_before(tmp_path: Path) -> None:

@@ -53,7 +53,11 @@ class Dialog(ModalScreen[T | None]):
             yield Static(plain(self._heading, "bold"), id="dialog-title")
             yield from self.body()
             yield Static(plain(""), id="dialog-wrong")
-        yield Keys()
+        yield Keys(self.applies)
+
+    def applies(self, _action: str) -> bool:
+        """Return whether the footer shows the key of an action."""
+        return True
 
     def body(self) -> Iterable[Widget]:
         return ()
@@ -264,18 +268,20 @@ class HelpScreen(Dialog[None]):
         purpose = getattr(self._about, "HELP", "").strip().splitlines()
         nodes = [self._about, *self._about.walk_children(), *([] if self._about.is_modal else [self.app])]
         places = dict.fromkeys(place for node in nodes for place in keys.places_of(type(node)))
-        told = [(name, use) for place in places for name, use in keys.keys_of(place)]
-        told += [("ctrl+p", use) for use in keys.COMMANDS if use.place in places]
+        uses = [(name, use) for place in places for name, use in keys.keys_of(place)]
+        uses += [("ctrl+p", use) for use in keys.COMMANDS if use.place in places]
+        # A key that has several uses here has one line.
+        told: dict[str, list[str]] = {}
+        for name, use in uses:
+            told.setdefault(name, []).append(f"{use.label}: {use.does}{'; asks' if use.asks else ''}")
         return [
             *(row for line in purpose for row in text_lines(line, width)),
             TextLine(""),
             TextLine("Keys", "strong"),
             *(
                 row
-                for name, use in told
-                for row in text_lines(
-                    f"{use.label}: {use.does}{'; asks' if use.asks else ''}", width, lead=f"{name:<{_KEY}} "
-                )
+                for name, words in told.items()
+                for row in text_lines(". ".join(dict.fromkeys(words)), width, lead=f"{name:<{_KEY}} ")
             ),
         ]
 

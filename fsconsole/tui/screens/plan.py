@@ -92,6 +92,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         self._store = planfiles.DraftStore()
         self._taken_over: Draft | None = None
         """The draft that another console left."""
+        self._kept_words = ""
         self.digest = ""
         """Of the file at plan.path, as it was opened or saved; empty where there is none."""
         self.section_key = "options 0"
@@ -126,12 +127,13 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
 
     def _take_over(self) -> None:
         """Go on with the draft that another console left, if there is one."""
+        self._store = planfiles.DraftStore(self.session.runs_dir)
         with self.complaining():
             kept = self._store.claim()
             if kept is not None:
                 self.draft, self.kept = kept.drafts()
                 self.digest, self.counted, self.section_key = kept.digest, self.draft, self._first_section()
-                self._taken_over = self.draft
+                self._taken_over, self._kept_words = self.draft, plan_files.kept_words(kept, self.session.runs_dir)
 
     async def _look_back(self) -> None:
         """Count again with the spread of the last run, if there is one."""
@@ -155,7 +157,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         self.query_one("#sections", Choices).show_lines(sections, at=self.section_key)
         self._show_section()
         rows = view.row_names(self.outcome) if is_narrow else ()
-        kept = ", kept from the last session" if self.draft is self._taken_over else ""
+        kept = self._kept_words if self.draft is self._taken_over else ""
         unsaved = f"not saved{kept}" if self.is_changed else ""
         name = view.name_line(self.draft, unsaved, self.size.width, rows)
         # The sizes of these texts stay: the rest of the screen need not be laid out for them.

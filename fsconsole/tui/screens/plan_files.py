@@ -14,6 +14,7 @@ from fsconsole.plan.draft import Draft
 from fsconsole.plan.planfile import PlanFile, TargetSpec
 from fsconsole.plan.read import list_configs, parse_plan, read_plan, resolve_plan
 from fsconsole.plan.shipped import is_shipped
+from fsconsole.results.content import instant
 from fsconsole.show.devices import WORDS, others, parse_listing
 from fsconsole.show.shipped import shipped_lines
 from fsconsole.tui import planfiles
@@ -65,6 +66,13 @@ async def looked_at(session: Session) -> tuple[tuple[TargetSpec, ...], tuple[str
     return tuple(disks), tuple(missing), tuple(lost)
 
 
+def kept_words(kept: planfiles.KeptDraft, runs_dir: str) -> str:
+    """Return when a draft was kept, and by a console with which runs where these are others, as a clause."""
+    when = f" {instant(kept.kept_ns)}" if kept.kept_ns else " by an earlier console"
+    other = f" with runs in {kept.runs_dir}" if kept.runs_dir not in ("", runs_dir) else ""
+    return f", kept{when}{other}"
+
+
 def plan_of(folder: RunFolder) -> PlanFile:
     """Return the plan of a run as it was when it started, of no file. Raises as parse_plan, and as JournalReader."""
     return parse_plan(JournalReader(folder.journal).request().plan.source, "", needs_rows=False)
@@ -73,7 +81,7 @@ def plan_of(folder: RunFolder) -> PlanFile:
 async def asked_path(screen: ConsoleScreen, now: str) -> str:
     """Ask where to save a plan that is of this file now; empty where that was cancelled. Raises PlanUnwritable."""
     offered = (os.path.basename(now) or _NEW_NAME) if is_shipped(now) or not now else now
-    hint = "Right arrow completes; enter saves."
+    hint = "Right arrow completes."
     path = await screen.app.push_screen_wait(
         PromptScreen("Save the plan as", offered, hint=hint, suggester=PathSuggester())
     )

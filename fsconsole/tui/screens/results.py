@@ -78,7 +78,14 @@ class ColumnsScreen(Dialog[tuple[Metric, ...]]):
         self._show()
 
     def on_list_opened(self) -> None:
+        self.action_accept()
+
+    def action_accept(self) -> None:
         self.dismiss(self._chosen)
+
+    def applies(self, action: str) -> bool:
+        # Enter applies the choice, wherever the cursor is.
+        return action != "open"
 
     def on_button_pressed(self) -> None:
         self.dismiss(())

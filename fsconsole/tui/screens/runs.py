@@ -140,7 +140,7 @@ Where an engine died, C removes the mounts and loop devices that it left, and re
             words = ("import", "--runs", self.session.runs_dir, "--", os.path.expanduser(path.strip()))
             self.run_worker(self.act(words, lambda out: out.strip() or "Imported."), group="act")
 
-        hint = "A file that export wrote (.fsrun). Right arrow completes; enter imports."
+        hint = "A file that export wrote (.fsrun). Right arrow completes."
         # Here, since the plan's dialogs are needed by nobody who only looks at runs.
         from fsconsole.tui.screens.plan_dialogs import PathSuggester  # noqa: PLC0415
 
@@ -173,8 +173,8 @@ Where an engine died, C removes the mounts and loop devices that it left, and re
                 done = f"Run {run.name} is called '{new}' now."
                 self.run_worker(self.act(words, lambda _out: done), group="act")
 
-        title, hint = f"Another title for run {run.name}", "Enter takes it."
-        self.ask(PromptScreen(title, run.title, hint=hint, check=title_complaint), named)
+        title = f"Another title for run {run.name}"
+        self.ask(PromptScreen(title, run.title, check=title_complaint), named)
 
     @work(group="act")
     async def action_delete(self) -> None:

@@ -210,3 +210,12 @@ def test_settings_are_lists_and_one_limit_is_not_given_twice() -> None:
     with pytest.raises(PlanBadValue, match="one limit"):
         drafts.with_setting(draft, "dirty_bytes", ("1GiB",))
     assert drafts.with_setting(draft, "read_ahead", ()).plan.settings == (("dirty_ratio", ("20",)),)
+
+
+def test_a_plan_without_a_title_is_called_after_its_filesystems_and_loads_once_it_runs_or_is_saved() -> None:
+    assert parse_plan(new_draft().text, "").title == "ext4, xfs: large files"
+    # The text of a file stays as it was read.
+    text = new_draft().text.replace("ext4, xfs: large files", "New plan")
+    assert Draft(parse_plan(text, "")).text == text
+    named = drafts.with_key(new_draft(), "title", "mine")
+    assert parse_plan(named.text, "").title == "mine"
