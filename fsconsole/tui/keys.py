@@ -147,10 +147,13 @@ KEYS = (
     ), moves=True),
     Key(("pageup",), "one page up", (
         Use("list", "pages(-1)", "Page up", "one page up"),
+        Use("commands", "read(-1)", "Up", "scroll the commands up", priority=True),
         Use("confirm", "read(-1)", "Up", "read further up"),
     ), moves=True),
     Key(("pagedown",), "one page down", (
         Use("list", "pages(1)", "Page down", "one page down"),
+        Use("commands", "read(1)", "Scroll", "scroll the commands of the cell at the cursor", rank=2, shown="pgup/pgdn",
+            priority=True),
         Use("confirm", "read(1)", "Down", "read on"),
     ), moves=True),
     Key(("home", "g"), "to the start", (

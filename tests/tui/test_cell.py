@@ -85,6 +85,14 @@ def with_layouts(folder: RunFolder) -> RunFolder:
     return folder
 
 
+async def test_a_click_on_a_section_s_name_opens_it(tmp_path: Path) -> None:
+    async with in_a_cell(recorded("raw", tmp_path)) as pilot:
+        names = picture(pilot).splitlines()[3]
+        for name in ("Figures", "Machine", "Curves"):
+            await pilot.click("#sections", offset=(names.index(name), 0))
+            await until(pilot, lambda name=name: pilot.app.screen._section == name.lower(), name)
+
+
 async def test_a_cells_layout_is_drawn_and_another_ones_beside_it(tmp_path: Path) -> None:
     async with in_a_cell(with_layouts(recorded("grid", tmp_path))) as pilot:
         pilot.app.screen.action_section("layout")

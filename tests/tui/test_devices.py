@@ -117,3 +117,10 @@ async def test_five_hundred_devices_are_shown_and_their_last_is_reached() -> Non
         await pilot.press("end", "space")
         await shows(pilot, "1 target ticked")
         assert targets(pilot) == ["/dev/sdx499"]
+
+
+async def test_a_click_on_a_head_says_that_devices_are_not_sorted() -> None:
+    async with at_devices(listed(*STORAGE_BOX)) as pilot:
+        await shows(pilot, "17 devices")
+        await pilot.click("#table", offset=(10, 0))
+        await shows(pilot, "are not sorted by columns")

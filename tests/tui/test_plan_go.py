@@ -57,9 +57,38 @@ async def test_a_device_that_was_pulled_is_told_and_a_cell_s_commands_are_those_
         await hand.keys("l")
         await hand.sees("Pilot on ext4", "1. ", "6. ")
         await hand.keys("down")
-        await hand.sees("$ mkfs.xfs -f /dev/loop7")
+        shown = await hand.sees("$ mkfs.xfs -f /dev/loop7", "pgup/pgdn Scroll", "esc Close")
+        assert "DEVICE" not in shown
         await hand.keys("escape")
         await hand.sees("New plan")
+
+
+@pytest.mark.parametrize(
+    ("is_root", "targets", "why"),
+    [(True, (), "DEVICE: no device is ticked"), (False, ("/dev/loop7",), "DEVICE: naming it needs root")],
+)
+async def test_what_device_stands_for_is_said_once_and_the_commands_scroll_from_the_list_of_cells(
+    is_root: bool, targets: tuple[str, ...], why: str
+) -> None:
+    step = StepAnswer(StepKind.MKFS, "make xfs", tuple(("echo", str(n)) for n in range(60)), "", "", (), None)
+    answers = {
+        "catalog": catalog_answer(),
+        "plan ": commands_answer(0, step),
+        "devices": device_answer("/dev/loop7", 2**30),
+    }
+    async with at_plan(children=Scripted(answers), targets=targets, is_root=is_root) as hand:
+        await hand.keys("l")
+        await hand.sees(why, "Pilot on ext4")
+        cells = hand.pilot.app.screen.query_one("#cells", Choices)
+        await hand.keys("down")
+        await hand.sees("$ echo 0")
+        at = cells.key
+        await hand.keys("pagedown", "pagedown")
+        await hand.sees("$ echo 25")
+        assert cells.has_focus
+        assert cells.key == at
+        await hand.keys("pageup", "pageup")
+        await hand.sees("$ echo 0")
 
 
 async def test_without_root_or_device_go_says_what_is_missing() -> None:
@@ -137,7 +166,7 @@ async def test_while_this_machine_is_asked_and_options_are_tried_it_says_what_fo
 ) -> None:
     monkeypatch.setattr(base, "_TELL_S", 0.5)
     for held, keys, words in (
-        ("catalog --json", "", "Asking what this machine supports"),
+        ("catalog --json", "", "Asking what this machine supports; marks may change"),
         ("catalog ext4 xfs --probe --json", "T", "Trying the options of ext4, xfs"),
     ):
         children = Held({"catalog": catalog_answer()}, held=(held,))

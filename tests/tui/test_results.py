@@ -118,6 +118,23 @@ async def test_rows_are_found_by_words_and_escape_shows_all_again(tmp_path: Path
         assert "shows all" not in picture(pilot)
 
 
+async def test_a_click_on_a_block_s_name_shows_it_and_where_one_name_has_room_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with drive(console(folder=imported("mail", tmp_path)), "4") as pilot:
+        line = (await shows(pilot, "mail  video  filesystem")).splitlines()
+        at = next(line.index("filesystem") for line in line if "mail  video  filesystem" in line)
+        await pilot.click("#blocks", offset=(at + 2, 0))
+        await shows(pilot, "check against ext4 data=ordered")
+        await pilot.click("#blocks", offset=(2, 0))
+        await shows(pilot, "against ext4 data=ordered", "durable")
+        assert pilot.app.screen._view.at == 0
+        monkeypatch.setattr(results_module.view, "block_names", lambda _view, _width: ((" 1 of 3: mail ", True),))
+        pilot.app.screen._place()
+        await pilot.click("#blocks", offset=(2, 0))
+        await until(pilot, lambda: pilot.app.screen._view.at == 1, "the next block")
+
+
 async def test_columns_are_chosen_and_ordered(tmp_path: Path) -> None:
     async with drive(console(folder=recorded("grid", tmp_path)), "4") as pilot:
         await shows(pilot, "No verdicts: ")

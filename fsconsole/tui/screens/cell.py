@@ -11,7 +11,6 @@ from typing import ClassVar
 from textual import work
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -34,6 +33,7 @@ from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.dialogs import OutputScreen, PickScreen
 from fsconsole.tui.terminal import lines, plain
 from fsconsole.tui.widgets.charts import Chart
+from fsconsole.tui.widgets.chrome import Tabs
 from fsconsole.tui.widgets.drawing import histogram_lines, runs
 from fsconsole.tui.widgets.lists import List, Table
 from fsconsole.tui.widgets.rows import Spans, Texts
@@ -95,7 +95,7 @@ Left and right go to the other cells of its row; Enter on a command shows what i
 
     def content(self) -> Iterable[Widget]:
         yield Static(plain(""), id="title")
-        yield Static(plain(""), id="sections")
+        yield Tabs(id="sections")
         with Vertical(id="curves"):
             yield Static(plain(""), id="steps")
             with Horizontal(id="pair"):
@@ -121,8 +121,7 @@ Left and right go to the other cells of its row; Enter on a command shows what i
     def action_section(self, section: str) -> None:
         self._section = section
         # Eight of them fit 80 columns.
-        tabs = (plain(f" {name.capitalize()} ", "reverse" if name == section else "") for name in _SECTIONS)
-        self.put("#sections", Content("").join(tabs))
+        self.query_one(Tabs).show([(f" {name.capitalize()} ", name == section) for name in _SECTIONS])
         self.query_one("#curves").display = section == "curves"
         self.query_one("#commands").display = section == "commands"
         self.query_one("#text").display = section not in ("curves", "commands")
@@ -132,6 +131,9 @@ Left and right go to the other cells of its row; Enter on a command shows what i
         if section in _MAPPED and self._read is not None and not self._read.maps:
             self._reload()
         self.call_after_refresh(self._place)
+
+    def on_tabs_picked(self, event: Tabs.Picked) -> None:
+        self.action_section(_SECTIONS[event.number])
 
     def action_turn(self, by: int) -> None:
         """Go to the section before or after."""

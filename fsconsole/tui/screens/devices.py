@@ -122,6 +122,9 @@ Tab goes to the details, which the arrow keys scroll."""
         self._watch.is_wanted = True
         self._look_if_wanted()
 
+    def on_list_headed(self) -> None:
+        self.say("Devices are in groups by what may be done with them, and are not sorted by columns.")
+
     def action_tick(self) -> None:
         self._tick(self._table.key)
 

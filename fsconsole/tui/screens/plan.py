@@ -117,7 +117,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         self._take_over()
         self.show_draft()
         self.query_one("#lines").focus()
-        asked = self.waiting("Asking what this machine supports ...", self.ask_catalog())
+        asked = self.waiting("Asking what this machine supports; marks may change ...", self.ask_catalog())
         self.run_worker(asked, group="catalog", exclusive=True)
         self.run_worker(self._look_back(), group="spread")
 

@@ -57,6 +57,18 @@ class CommandsScreen(Dialog[None]):
     def on_mount(self) -> None:
         self.query_one(ListFilter).show_lines((*pilot_lines(self._pilots), *cell_lines(self._cells)))
         self.query_one("#cells").focus()
+        if not self._targets:
+            why = "naming it needs root" if self.session.targets else "no device is ticked"
+            self.query_one("#dialog-title", Static).update(plain(f"{self._heading}. DEVICE: {why}", "bold"))
+
+    @property
+    def _targets(self) -> tuple[str, ...]:
+        # To look at what a device holds needs root; without it the commands have the word DEVICE.
+        return self.session.targets if self.session.is_root else ()
+
+    def action_read(self, pages: int) -> None:
+        below = self.query_one("#commands", VerticalScroll)
+        below.scroll_relative(y=pages * max(1, below.size.height - 1), animate=False)
 
     def on_list_moved(self, event: Choices.Moved) -> None:
         if event.key in self._known:
@@ -73,9 +85,7 @@ class CommandsScreen(Dialog[None]):
 
     async def _ask(self, key: str) -> None:
         is_small = len(self._cells) <= _AT_ONCE
-        # To look at what a device holds needs root; without it the commands have the word DEVICE.
-        targets = self.session.targets if self.session.is_root else ()
-        devices = [word for target in targets for word in ("--device", target)]
+        devices = [word for target in self._targets for word in ("--device", target)]
         where = (*devices, "--runs", self.session.runs_dir) if devices else ()
         which = () if is_small else ("--cell", str(number_in(key)))
         try:

@@ -12,7 +12,6 @@ from uuid import uuid4
 from textual import work
 from textual.binding import BindingType
 from textual.containers import Horizontal
-from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Button, Input, OptionList, Static
 
@@ -45,7 +44,7 @@ from fsconsole.tui.screens.dialogs import Dialog, OutputScreen, PickScreen, Prom
 from fsconsole.tui.screens.replay import ReplayScreen, read_race
 from fsconsole.tui.terminal import lines, plain
 from fsconsole.tui.widgets.charts import Chart
-from fsconsole.tui.widgets.chrome import Seek
+from fsconsole.tui.widgets.chrome import Seek, Tabs
 from fsconsole.tui.widgets.lists import List, Table
 from fsconsole.tui.widgets.rows import Texts
 
@@ -215,7 +214,7 @@ Below: the row's verdict, why, its rounds as dots, other columns, and warnings w
 
     def content(self) -> Iterable[Widget]:
         yield Static(plain(""), id="title")
-        yield Static(plain(""), id="blocks")
+        yield Tabs(id="blocks")
         yield Table(id="grid")
         yield Static(plain(""), id="nothing")
         yield Static(plain(""), id="rule")
@@ -253,6 +252,12 @@ Below: the row's verdict, why, its rounds as dots, other columns, and warnings w
         if self._reading != (self.session.folder,):
             self._read()
 
+    def on_tabs_picked(self, event: Tabs.Picked) -> None:
+        """Show the block whose name was clicked; where only one name has room, the next one."""
+        if self._view is not None:
+            has_all = len(view.block_names(self._view, self.size.width)) == len(self._view.blocks)
+            self.action_block(event.number - self._view.at if has_all else 1)
+
     def action_block(self, by: int) -> None:
         if self._view is not None and self._view.blocks:
             at = (self._view.at + by) % len(self._view.blocks)
@@ -268,7 +273,7 @@ Below: the row's verdict, why, its rounds as dots, other columns, and warnings w
         else:
             self.say("This column has no order: go to one of figures with left and right.")
 
-    def on_table_headed(self) -> None:
+    def on_list_headed(self) -> None:
         self.action_sort()
 
     def action_sort_by(self) -> None:
@@ -505,10 +510,7 @@ Below: the row's verdict, why, its rounds as dots, other columns, and warnings w
         title = view.title_lines(self._shown.look, max(20, self.size.width))
         shown = (plain(line.text, "bold" if line.tone == "strong" else "") for line in title)
         self.put("#title", lines(*shown))
-        tabs = (
-            plain(name, "reverse" if is_at else "") for name, is_at in view.block_names(self._view, self.size.width)
-        )
-        self.put("#blocks", Content("").join(tabs))
+        self.query_one(Tabs).show(view.block_names(self._view, self.size.width))
         line, width = self.session.terminal.glyphs.horizontal, self.size.width
         caption, sought = self._view.caption, self.query_one(Seek).words
         if sought:

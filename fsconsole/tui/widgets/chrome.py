@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.color import Color
@@ -14,6 +15,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
+from textual.message import Message
 from textual.scrollbar import ScrollBarRender
 from textual.strip import Strip
 from textual.widgets import Footer, Input, Static
@@ -118,6 +120,34 @@ class Head(Static):
             self.update(Content.assemble(tabs, plain(f"{' ' * gap}{host} "), plain(self._state, "bold")))
         else:
             self.update(Content.assemble(tabs, plain(f"  {host}")))
+
+
+class Tabs(Static):
+    """Names in a line, one of them marked; a click picks one."""
+
+    @dataclass
+    class Picked(Message):
+        """A name was clicked; number is its place."""
+
+        number: int
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self._names: tuple[tuple[str, bool], ...] = ()
+
+    def show(self, names: Sequence[tuple[str, bool]]) -> None:
+        """Show names, each with whether it is marked."""
+        if tuple(names) != self._names:
+            self._names = tuple(names)
+            self.update(Content("").join(plain(name, "reverse" if is_at else "") for name, is_at in names))
+
+    def on_click(self, event: events.Click) -> None:
+        end = 0
+        for number, (name, _) in enumerate(self._names):
+            end += cells_of(name)
+            if event.x < end:
+                self.post_message(self.Picked(number))
+                break
 
 
 class Sentence(List):

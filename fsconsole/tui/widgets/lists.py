@@ -104,6 +104,9 @@ class List(Toned, ScrollView, can_focus=True, inherit_bindings=False):
     class Ticked(_Told):
         """Space was pressed on an item, or its mark was clicked."""
 
+    class Headed(_Told):
+        """The head of a column was clicked; where columns have a cursor, it is there by now."""
+
     class Topped(_Told):
         """The cursor was to go up from the first item."""
 
@@ -182,7 +185,10 @@ class List(Toned, ScrollView, can_focus=True, inherit_bindings=False):
 
     def on_click(self, event: events.Click) -> None:
         line = event.y - self.rows.head + self.scroll_offset.y
-        if event.y < self.rows.head or line >= self.rows.height or not self.rows.has_cursor:
+        if event.y < self.rows.head:
+            self.post_message(self.Headed(self, self.key))
+            return
+        if line >= self.rows.height or not self.rows.has_cursor:
             return
         item = self.rows.item_at(line)
         if self.rows.is_heading(item):
@@ -386,16 +392,14 @@ class Table(List):
         self.column = max(0, min(self.column, len(value.columns) - 1))
         self.show(lambda width: TableRows(value, width))
 
-    class Headed(_Told):
-        """The head of a column was clicked, which has the cursor by now."""
-
     def on_click(self, event: events.Click) -> None:
         if isinstance(self.rows, TableRows):
             column = self.rows.layout.column_at(event.x, self._first_column)
             self.column = self.column if column is None else column
             self._settle()
-            if column is not None and event.y < self.rows.head:
-                self.post_message(self.Headed(self, self.key))
+            if column is None and event.y < self.rows.head:
+                # The head of the names, which have no order of their own.
+                event.prevent_default()
 
     def action_columns(self, by: int) -> None:
         self.column = max(0, min(self.column + by, len(self.value.columns) - 1))
