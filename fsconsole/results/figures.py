@@ -333,7 +333,10 @@ def check_costs(cells: Sequence[CellFigures]) -> tuple[CheckCost, ...]:
 
 # Status of runs and cells in words.
 
-_WORDS = {status: status.value for status in CellStatus} | {CellStatus.UNKNOWN: "interrupted"}
+_WORDS = {status: status.value for status in CellStatus} | {
+    CellStatus.UNKNOWN: "interrupted",
+    CellStatus.UNAVAILABLE: "can't run",
+}
 
 
 def cell_word(status: CellStatus) -> str:

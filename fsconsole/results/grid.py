@@ -167,7 +167,7 @@ _WORDS = {
     CellStatus.FAILED: "failed",
     CellStatus.SKIPPED: "skipped",
     CellStatus.STOPPED: "stopped",
-    CellStatus.UNAVAILABLE: "unavailable",
+    CellStatus.UNAVAILABLE: "can't run",
     CellStatus.UNKNOWN: "interrupted: the engine died in it",
 }
 
@@ -175,7 +175,7 @@ _WORDS = {
 def _row_notes(cells: Sequence[CellFigures]) -> tuple[str, ...]:
     """Return one sentence per way in which cells of a row did not come to their end.
 
-    "unavailable: mkfs.xfs is not installed" where that holds for all of them, "2 of 3 not run yet" else. Cells that no
+    "can't run: mkfs.xfs is not installed" where that holds for all of them, "2 of 3 not run yet" else. Cells that no
     verdict needed any more are not counted.
     """
     cells = [cell for cell in cells if cell.status is not CellStatus.SKIPPED or not cell.reason.startswith(DECIDED)]

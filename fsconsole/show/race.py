@@ -38,6 +38,8 @@ class RaceRow:
     """Index of its running cell, else of the last one that started, else of its first."""
     repeat: int
     """Round of that cell."""
+    is_unable: bool = False
+    """True if none of its cells can run here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +171,7 @@ def _row(state: RunState, block: Block, row: BlockRow, base: BlockRow | None) ->
         failed=sum(one.status is CellStatus.FAILED for one in cells),
         cell=cell,
         repeat=state.request.plan.cells[cell].repeat,
+        is_unable=all(one.status is CellStatus.UNAVAILABLE for one in cells),
     )
 
 
@@ -195,7 +198,6 @@ def _after(row: RaceRow, figure: str, *, alive: bool) -> str:
     change = "base" if row.is_baseline else "" if row.change is None else f"{100 * row.change:+.0f} %"
     running = (f"running #{row.repeat}" if alive else "interrupted") if row.is_running else ""
     words = "  ".join(filter(None, (running, f"{row.failed} failed" if row.failed else "")))
-    text = (
-        f"{pad_left(figure, _FIGURE_CELLS)}{row.rounds:>{_ROUNDS_CELLS}}  {pad_right(change, _CHANGE_CELLS - 2)}{words}"
-    )
-    return text.rstrip()
+    counted = f"{pad_left(figure, _FIGURE_CELLS)}{row.rounds:>{_ROUNDS_CELLS}}"
+    lead = pad_left("can't run", cells_of(counted)) if row.is_unable else counted
+    return f"{lead}  {pad_right(change, _CHANGE_CELLS - 2)}{words}".rstrip()

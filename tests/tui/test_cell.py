@@ -144,7 +144,7 @@ async def test_a_cell_that_never_ran_says_why(tmp_path: Path) -> None:
     async with drive(console(folder=recorded("bull", tmp_path)), "4") as pilot:
         await shows(pilot, "] Block")
         await pilot.press("end", "enter")
-        await shows(pilot, "unavailable", "No samples")
+        await shows(pilot, "can't run", "No samples")
         pilot.app.screen.action_turn(1)
         await shows(pilot, "No step has started")
         await pilot.press("l", "enter", "]", "]", "]")

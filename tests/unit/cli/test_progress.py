@@ -103,7 +103,7 @@ def test_plain_lines_tell_what_began_and_ended_the_warnings_and_the_reasons() ->
     assert lines[1] == "    warnings: short, not comparable"
     assert lines[2].endswith(" durable  537 MB/s  check: errors")
     assert lines[3].endswith("  failed  mkfs: mkfs.xfs failed with exit code 1: no room")
-    assert "  unavailable  mkfs.btrfs is not installed" in lines[4]
+    assert "  can't run  mkfs.btrfs is not installed" in lines[4]
     assert lines[5] == "run 20261121-081000-k7qf: finished"
     assert plain_lines(None, build.repeated())[2].startswith("3/6  ext4 data=ordered  #2  ")
 

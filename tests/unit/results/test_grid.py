@@ -60,7 +60,7 @@ def test_any_figures_are_sorted_whole(factors: list[float], metric: Metric) -> N
 
 def test_a_row_without_figures_or_with_a_step_that_was_stopped_says_why() -> None:
     rows = by_name(build.demo())
-    assert rows["btrfs"].notes == ("unavailable: mkfs.btrfs is not installed (package btrfs-progs)",)
+    assert rows["btrfs"].notes == ("can't run: mkfs.btrfs is not installed (package btrfs-progs)",)
     assert rows["xfs"].notes == ("failed: mkfs: mkfs.xfs failed with exit code 1: no room",)
     assert rows["xfs"].figures == ()
     figures = (Measurement(Metric.WRITE, 1e6),)

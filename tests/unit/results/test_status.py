@@ -55,7 +55,7 @@ def test_a_run_says_where_it_stands_and_how_to_take_it_up() -> None:
 
 
 def test_cells_are_counted_by_how_they_ended_and_as_interrupted_where_no_engine_lives() -> None:
-    assert cells_in_words(build.demo()) == "4 cells: 2 done, 1 failed, 1 unavailable"
+    assert cells_in_words(build.demo()) == "4 cells: 2 done, 1 failed, 1 can't run"
     assert cells_over(build.demo()) == 4
     assert cells_over(RUNNING) == 1
     assert cells_in_words(as_left(RUNNING, alive=True)) == "3 cells: 1 pending, 1 running, 1 done"

@@ -38,7 +38,7 @@ def _text(
 
 DEMO = """\
 four filesystems
-Run 20261121-081000-k7qf: finished. 4 cells: 2 done, 1 failed, 1 unavailable.
+Run 20261121-081000-k7qf: finished. 4 cells: 2 done, 1 failed, 1 can't run.
 Device /dev/loop7: 2.0 GiB, scratch device.
 Kernel 6.18.0 on box, 2 CPUs, 4.0 GiB RAM.
 Started 2026-11-21 08:10 UTC with fsconsole 0.1.0.
@@ -55,8 +55,8 @@ ext4 data=writeback,nodelalloc    812      537  29.6     1.02     a
 ext4 data=ordered                 812      410  29.6     1.02    ab
 xfs                             failed: mkfs: mkfs.xfs failed with exit code 1:
                                 no room
-btrfs                           unavailable: mkfs.btrfs is not installed
-                                (package btrfs-progs)
+btrfs                           can't run: mkfs.btrfs is not installed (package
+                                btrfs-progs)
 
 filesystem: mkfs, mount, check, delete
 variant                          mkfs         check   durable  warn
@@ -65,7 +65,7 @@ variant                          mkfs         check   durable  warn
 ext4 data=ordered               0.043         0.312     0.071    ab
 ext4 data=writeback,nodelalloc  0.043  errors 3.120     0.071     a
 xfs                             failed
-btrfs                           unavailable
+btrfs                           can't run
 
 One cell per row (n = 1): how far repeats would spread is not known. Sorted by
 durable, check, best first. MB = 10^6 bytes, MiB = 2^20 bytes.

@@ -107,3 +107,11 @@ def test_of_several_workloads_the_current_ones_block_is_ranked_with_its_own_figu
 
 def test_nothing_is_ranked_before_the_first_figure() -> None:
     assert race_lines(build.run(CELLS, [CellState(n) for n in range(3)], status=RunStatus.RUNNING), 80) == []
+
+
+def test_a_variant_that_can_not_run_says_so_and_has_no_figure_to_wait_for() -> None:
+    states = [build.done(0), CellState(1, CellStatus.UNAVAILABLE, 1, "too small")]
+    _, first, second = race_lines(build.run([build.cell(0), build.cell(1, build.XFS)], states), 80)
+    assert first.split()[-1] == "base"
+    assert second.split()[-2:] == ["can't", "run"]
+    assert " - " not in second
