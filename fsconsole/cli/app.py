@@ -249,7 +249,8 @@ def load(name: str, module: str) -> Any:
     if isinstance(found, typer.Typer):
         app.add_typer(found, name=name)
     else:
-        app.command(name, epilog=getattr(place, "EPILOG", None))(found)
+        own = getattr(place, f"{found.__name__.upper()}_EPILOG", None)
+        app.command(name, epilog=own or getattr(place, "EPILOG", None))(found)
     return get_group(app).commands[name]
 
 

@@ -271,11 +271,17 @@ def _tell_one(made: Scratch, *, as_json: bool) -> None:
         below = printable(os.path.dirname(made.path))
         typer.echo(f"warning: no direct I/O in {below}: the host's cache will flatter the figures", err=True)
     if not as_json:
+        from fsconsole.catalog.loader import load_catalog
+
+        catalog = load_catalog()
+        fitting = [name for name in ("ext4", "xfs", "btrfs") if catalog.get(name).min_bytes <= made.size_bytes][:2]
+        is_roomy = len(fitting) > 1
         typer.echo(
             f"{format_bytes(made.size_bytes)} in {printable(made.path)}\n"
-            f"use it:    fsconsole quick -d {made.device} ext4 xfs\n"
-            f"or:        fsconsole run demo --device {made.device}\n"
-            f"remove it: fsconsole scratch remove {made.scratch_id}",
+            + (f"use it:    fsconsole quick -d {made.device} {' '.join(fitting)}\n" if is_roomy else "")
+            + (f"or:        fsconsole run demo --device {made.device}\n" if "xfs" in fitting else "")
+            + f"remove it: fsconsole scratch remove {made.scratch_id}"
+            + ("" if is_roomy else "\nwarning: too small to compare filesystems on it: make one of 1GiB or more"),
             err=True,
         )
 

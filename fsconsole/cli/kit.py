@@ -27,6 +27,7 @@ EPILOG = (
     "`./kit/apply.sh --dry-run`."
 )
 """Below the help of the command."""
+VERIFY_KIT_EPILOG = "Example: `fsconsole verify-kit ./kit`."
 _KIT = "kit.json"
 
 
@@ -194,15 +195,15 @@ def verify_kit(
         answer = KitVerified(directory, kit.run, kit.row, count, unknown, checks)
         typer.echo(document_text(answer, indent=2))
     else:
-        _tell(checks)
+        _tell(kit, checks)
     if count:
         raise typer.Exit(ExitCode.KIT_DIFFERS)
 
 
-def _tell(checks: Sequence[KitCheckAnswer]) -> None:
+def _tell(kit: Kit, checks: Sequence[KitCheckAnswer]) -> None:
     """Print what isn't as the kit says, then how much is and what to do."""
     from fsconsole.cli.complaint import terminal_width
-    from fsconsole.kit.check import DIFFERS, SAME
+    from fsconsole.kit.check import DIFFERS, SAME, remedies
     from fsconsole.text import wrap
 
     found = [
@@ -214,7 +215,7 @@ def _tell(checks: Sequence[KitCheckAnswer]) -> None:
     count = sum(check.verdict == DIFFERS for check in checks)
     if count:
         counted = f"{count} differ" if count > 1 else "1 differs"
-        found.append(f"{counted}; `apply.sh --dry-run` shows what would be set again.")
+        found.append(f"{counted}. {' '.join(remedies(kit, checks))}")
     for text in found:
         first, *others = wrap(printable(text), terminal_width() - 2)
         sys.stdout.write("".join(f"{line}\n" for line in (first, *(f"  {other}" for other in others))))

@@ -79,7 +79,11 @@ def quick(
             consent = prepared.consent
         try:
             check_consent(consent, prepared.reports)
-        except (ConsentMissing, ConsentStale) as error:
+        except ConsentMissing as error:
+            # What would be lost was shown just now.
+            error.command, error.does = f"{again} --consent {prepared.consent}", "agrees to the loss that is shown"
+            raise
+        except ConsentStale as error:
             error.command = again
             raise
         request = create_request(run_id, prepared.plan, prepared.targets)

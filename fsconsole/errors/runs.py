@@ -359,7 +359,7 @@ class ArchiveNewer(FsconsoleError, exit_code=ExitCode.JOURNAL_NEWER):
 class ExportFailed(FsconsoleError, exit_code=ExitCode.EXPORT_FAILED):
     path: str
     why: str
-    sentence = "The copy {path} can't be written: {why}."
+    sentence = "{path} can't be written: {why}."
     advice = "Give the path of a file that does not exist yet, on a disk with room."
 
 

@@ -314,8 +314,9 @@ class ConsentMissing(FsconsoleError, exit_code=ExitCode.CONSENT_MISSING):
     device: str
     loss: str
     command: str = "fsconsole plan FILE --device DEV"
+    does: str = "shows what would be lost and prints the code for --consent"
     sentence = "{device} would be wiped, and holds {loss}: consent required."
-    advice = "`{command}` shows what would be lost and prints the code for --consent."
+    advice = "`{command}` {does}."
 
 
 class NotBlank(FsconsoleError, exit_code=ExitCode.CONSENT_MISSING):

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fsconsole.catalog.filesystem import Filesystem
 from fsconsole.errors import Misused
 from fsconsole.kit.build import Wanted, following, kit_name, require_plain
-from fsconsole.kit.files import FSTAB, MDADM_CONFIGS, fstab_entry, managed_files, mdadm_line, unit_link
+from fsconsole.kit.files import FSTAB, MDADM_CONFIGS, fstab_entry, managed_files, mdadm_line, unit_link, unit_name
 from fsconsole.kit.values import SCHEMA, Kit
 from fsconsole.model.answers import KitCheckAnswer
 
 SAME, DIFFERS, NOT_KNOWN = "same", "differs", "not known"
 _ABSENT = "not there"
+_MOUNT_OPTION = "mount option"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,17 @@ def check_kit(kit: Kit, box: Box, free: frozenset[str]) -> tuple[KitCheckAnswer,
     )
 
 
+def remedies(kit: Kit, checks: Sequence[KitCheckAnswer]) -> Iterator[str]:
+    """Yield what sets again what differs, in sentences: apply.sh leaves a living mount alone."""
+    differing = [check for check in checks if check.verdict == DIFFERS]
+    if any(not check.what.startswith(_MOUNT_OPTION) for check in differing):
+        yield "`apply.sh --dry-run` shows what would be set again."
+    if any(check.what.startswith(_MOUNT_OPTION) for check in differing):
+        unit = f"systemctl restart {shlex.quote(unit_name(kit.mount_point))}"
+        command = unit if kit.is_unit else f"umount {kit.mount_point} && mount {kit.mount_point}"
+        yield f"`{command}` mounts it anew, with the kit's mount options."
+
+
 def _told(what: str, wanted: str, found: str | None) -> KitCheckAnswer:
     return KitCheckAnswer(what, wanted, _ABSENT if found is None else found, SAME if found == wanted else DIFFERS)
 
@@ -140,7 +153,7 @@ def _filesystem(kit: Kit, box: Box, free: frozenset[str]) -> Iterator[KitCheckAn
 def _mount(kit: Kit, box: Box, free: frozenset[str]) -> Iterator[KitCheckAnswer]:
     yield _told(f"mounted on {kit.mount_point}", kit.device, box.mounted_from or None)
     if box.mounted_from == kit.device:
-        yield from _compared("mount option", dict(kit.mount_features), box.mount_features, free)
+        yield from _compared(_MOUNT_OPTION, dict(kit.mount_features), box.mount_features, free)
 
 
 def _compared(

@@ -160,10 +160,10 @@ def _differing(
     if has_count:
         yield "The plan's number of inodes (-N) is left out: the ratio that it meant there is kept instead."
     rules = filesystem.kit
-    for names, why in ((rules.by_size, "follows the size"), (rules.by_device, "follows the device")):
+    for names, why in ((rules.by_size, "by the size here"), (rules.by_device, "by the device here")):
         told = [f"{name} {seen[name]}" for name in names if seen.get(name, "0") != "0" and name in free]
         if told:
-            yield f"{', '.join(told)}: as measured; mkfs chooses it anew, since it {why}."
+            yield f"Measured with {', '.join(told)}: not kept, as mkfs chooses {why}."
     if filesystem.option("inode_ratio", Scope.MKFS) is not None and seen.get("block_size") in ("1024", "2048"):
         yield (
             f"Blocks of {seen['block_size']} bytes are mke2fs.conf's choice for devices under 512 MiB, or the plan's, and are "

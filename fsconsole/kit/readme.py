@@ -46,6 +46,7 @@ def _lines(kit: Kit) -> Iterator[str]:
     yield "1. Read apply.sh.        It prints each command that changes something."
     yield "2. ./apply.sh --dry-run  It changes nothing."
     yield "3. ./apply.sh            It refuses what isn't blank; again, it changes nothing."
+    yield "                         Of a device whose content may go: --overwrite DEVICE."
     yield f"                         It mounts {kit.mount_point} now, and at every boot."
     yield "4. Months later: fsconsole verify-kit DIR, with this directory."
     yield ""

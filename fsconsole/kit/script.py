@@ -343,9 +343,13 @@ fi"""
 
 def _finish() -> Iterator[str]:
     yield """
+was_mounted=no
 finish() {
     if [ "$changes" = 0 ]; then
         echo 'Nothing was changed: all is as it should be.'
+        if [ "$was_mounted" = yes ]; then
+            echo 'Options of a living mount are not looked at here: fsconsole verify-kit compares them.'
+        fi
     elif [ "$dry" = yes ]; then
         if [ "$changes" = 1 ]; then echo '1 change would be made.'; else echo "$changes changes would be made."; fi
     elif [ "$changes" = 1 ]; then
@@ -412,6 +416,8 @@ def _in_effect(kit: Kit) -> Iterator[str]:
 if ! mountpoint -q "$mount_point"; then
     [ -d "$mount_point" ] || run mkdir -p "$mount_point"
     {mount}
+else
+    was_mounted=yes
 fi"""
     for one in kit.settings:
         if one.device:

@@ -170,9 +170,15 @@ def test_a_kit_makes_the_winner_on_another_size_once_and_verify_names_what_chang
     told = place.run(*FSCONSOLE, "verify-kit", str(kit))
     assert (told.returncode, told.stderr) == (ExitCode.KIT_DIFFERS, "")
     assert told.stdout.count("differs: ") == 3
-    assert told.stdout.endswith("\n3 differ; `apply.sh --dry-run` shows what would be set again.\n")
+    again = f"`umount {tmp_path}/mnt && mount {tmp_path}/mnt` mounts it anew, with the kit's mount options."
+    asked = f"3 differ. `apply.sh --dry-run` shows what would be set again. {again}"
+    assert "".join(told.stdout.split()).endswith("".join(asked.split()))
     place.apply(kit)
     assert queue.read_text() == "256\n"
+    assert place.verify(kit, ExitCode.KIT_DIFFERS) == {"mount option commit": "30"}
+    assert "fsconsole verify-kit compares them" in place.apply(kit)
+    place.run("sh", "-c", again.split("`")[1])
+    assert place.verify(kit) == {}
 
 
 def fill(content: str, device: str, place: Place, other: Path) -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.kit.check import Box, BoxArray, check_kit, free_names, objection
+from fsconsole.kit.check import Box, BoxArray, check_kit, free_names, objection, remedies
 from fsconsole.kit.files import managed_files
 from fsconsole.kit.values import Kit
+from fsconsole.model.answers import KitCheckAnswer
 from fsconsole.model.plan import Setting
 from fsconsole.preflight.box import later_sysctl
 from tests.unit.kit.kits import RAID5, disks, kit_of
@@ -130,6 +131,19 @@ CASES = [
         {"/etc/sysctl.d/90-fsconsole-srv-data.conf": "changed"},
     ),
 ]  # fmt: skip
+
+
+def test_the_remedy_of_a_mount_option_is_a_new_mount_and_of_all_else_the_script() -> None:
+    option = KitCheckAnswer("mount option commit", "5", "30", "differs")
+    other = KitCheckAnswer("read_ahead of /dev/x", "256", "128", "differs")
+    for is_unit, command in (
+        (False, "umount /srv/data && mount /srv/data"),
+        (True, "systemctl restart srv-data.mount"),
+    ):
+        (said,) = remedies(kit_of(is_unit=is_unit), (option,))
+        assert said.startswith(f"`{command}` mounts it anew")
+    (said,) = remedies(kit_of(), (other,))
+    assert "apply.sh --dry-run" in said
 
 
 @pytest.mark.parametrize(("box", "found"), CASES)

@@ -289,10 +289,18 @@ def test_a_playbook_makes_a_missing_fstab_as_the_script_does() -> None:
     assert "        create: true\n" in task
 
 
+def test_what_mkfs_chooses_by_the_size_is_said_to_be_not_kept() -> None:
+    told = " ".join(readme_text(kit_of()).split())
+    assert "Measured with inodes 131072, journal_size 64M" in told
+    assert "not kept, as mkfs chooses by the size here." in told
+    assert "as measured; mkfs" not in told
+
+
 def test_the_kits_readme_says_how_to_take_it_back(tmp_path: Path) -> None:
     kit = kit_of()
     told = readme_text(kit)
     assert "It mounts /srv/data now, and at every boot." in told
+    assert "--overwrite DEVICE" in told
     (tmp_path / "fstab").write_text(f"UUID=x / ext4\n{kit.fstab}\n")
     (edit,) = (line.strip() for line in told.splitlines() if "/etc/fstab" in line)
     subprocess.run(["sh"], input=edit.replace("/etc", str(tmp_path)), text=True, check=True)
