@@ -53,8 +53,6 @@ def quick(
     """
     from fsconsole.cli.viewer import Interrupts
     from fsconsole.client.engine import create_request
-    from fsconsole.devices.gate import check_consent
-    from fsconsole.errors.targets import ConsentMissing, ConsentStale
     from fsconsole.journal.store import make_run_id
     from fsconsole.plan.quick import PLACE, naming_words, quick_plan
     from fsconsole.preflight.prepare import require_ready
@@ -77,15 +75,7 @@ def quick(
             require_ready(prepared, PLACE)
         if not consent and not as_json and prepared.consent and _agrees(prepared):
             consent = prepared.consent
-        try:
-            check_consent(consent, prepared.reports)
-        except ConsentMissing as error:
-            # What would be lost was shown just now.
-            error.command, error.does = f"{again} --consent {prepared.consent}", "agrees to the loss that is shown"
-            raise
-        except ConsentStale as error:
-            error.command = again
-            raise
+        _require_consent(consent, prepared, again)
         request = create_request(run_id, prepared.plan, prepared.targets)
         raise typer.Exit(_carried_out(request, interrupts, runs, as_json=as_json))
 
@@ -103,6 +93,22 @@ def _prepared(
     pace = pace_of(last) if last is not None else None
     found = fitted(planned, budget_s, lambda one: expand_on(one, devices, run_id), pace, rounds=rounds)
     return found, prepare(found.plan_file, devices, executor=RealExecutor(), runs_dir=runs, run_id=run_id)
+
+
+def _require_consent(consent: str, prepared: Prepared, again: str) -> None:
+    """Raise ConsentMissing, whose hint is the command with the code, or ConsentStale."""
+    from fsconsole.devices.gate import check_consent
+    from fsconsole.errors.targets import ConsentMissing, ConsentStale
+
+    try:
+        check_consent(consent, prepared.reports)
+    except ConsentMissing as error:
+        # What would be lost was shown just now.
+        error.command, error.does = f"{again} --consent {prepared.consent}", "agrees to the loss that is shown"
+        raise
+    except ConsentStale as error:
+        error.command = again
+        raise
 
 
 def _carried_out(request: RunRequest, interrupts: Interrupts, runs: str, *, as_json: bool) -> int:
