@@ -224,6 +224,9 @@ def _against(plan: Plan, blocks: Sequence[Block], choice: GridChoice) -> _Agains
     asked = choice.baseline.strip()
     as_planned = _Against(planned or labels.get(planned, ""), planned, is_only=len(labels) == 1)
     wanted = asked or plan.against
+    # A filesystem's name stands for its only row, as in a plan.
+    alone = [label for label, filesystem in labels.items() if filesystem == wanted]
+    wanted = alone[0] if len(alone) == 1 and wanted not in labels else wanted
     if wanted in ("", planned):
         return as_planned
     if wanted in labels:

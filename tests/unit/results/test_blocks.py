@@ -214,6 +214,12 @@ def test_there_are_no_verdicts_before_the_last_round_nor_without_rounds_and_the_
     assert block.notes == ('Of repeats = "auto": the intervals are at 99.9 %, so that all looks together err in 5 %.',)
 
 
+def test_a_filesystem_s_name_stands_for_its_only_row_as_baseline() -> None:
+    cells = [build.cell(n, variant, repeat=1 + n // 2) for n, variant in enumerate((build.XFS, build.EXT4) * 3)]
+    state = build.run(cells, [build.done(n) for n in range(6)])
+    assert load_block(state, GridChoice(baseline="ext4")).baseline == build.EXT4.label
+
+
 def test_rows_are_sorted_by_any_column_axis_name_or_change_either_way() -> None:
     for sort_by, first, last in (
         ("", "ext4, 16KiB", "xfs, 2MiB"),

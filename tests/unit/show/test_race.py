@@ -30,6 +30,15 @@ def test_the_ranking_has_the_best_first_the_running_one_marked_and_no_verdict_wo
     assert not any(word in " ".join(rows) for word in ("faster", "slower", "same"))
 
 
+def test_of_a_long_name_the_filesystem_and_the_last_option_stay() -> None:
+    long = replace(build.EXT4, label="ext4 ^flex_bg -I 512 data=writeback commit=60 stripe=32 nodelalloc")
+    state = build.run([build.cell(0, long), CELLS[1]], [build.done(0), build.running(1)], status=RunStatus.RUNNING)
+    _, row, _ = race_lines(state, 80)
+    assert row.startswith(" ext4 ^flex_bg")
+    assert "nodelalloc " in row
+    assert cells_of(row) <= 80
+
+
 def test_many_variants_take_few_lines_and_the_running_one_and_the_baseline_are_among_them() -> None:
     variants = [replace(build.EXT4, label=f"ext4 number {n}") for n in range(12)]
     cells = [build.cell(n, variant) for n, variant in enumerate(variants)]
