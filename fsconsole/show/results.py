@@ -130,8 +130,10 @@ def choice_table(block: Block, chosen: tuple[Metric, ...]) -> TableValue:
     for group, metric in sorted(grouped(), key=lambda pair: pair[1] not in present):
         is_chosen = metric in chosen
         place = str(chosen.index(metric) + 1) if is_chosen else ""
-        name = f"[{'x' if is_chosen else ' '}] {metric.column}"
+        is_primary = block.kind is not BlockKind.LIFE and metric is block.metric
+        name = f"[{'x' if is_chosen or is_primary else ' '}] {metric.column}"
         where = group if metric in present else f"{group}, no figures here"
+        where = "decides: always shown, with bars" if is_primary else where
         cells = (units.get(metric.unit, metric.unit.value), place, where)
         rows.append(TableRow(metric.value, name, cells, tone="strong" if is_chosen else ""))
     return TableValue("column", columns, tuple(rows))

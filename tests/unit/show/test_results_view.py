@@ -196,6 +196,7 @@ def test_every_metric_is_offered_once_in_a_group_those_without_figures_last() ->
     assert rows["cpu"].name == "[x] CPU"
     assert rows["cpu"].cells[1] == "1"
     assert rows["write"].name == "[ ] write"
+    assert (rows["durable"].name, rows["durable"].cells[2]) == ("[x] durable", "decides: always shown, with bars")
     assert "no figures" in rows["latency_p99"].cells[2]
     without = ["no figures" in row.cells[2] for row in listed]
     assert without == sorted(without)
