@@ -225,6 +225,8 @@ class PlanAnswer(Document, frozen=True):
     uuids: str = "new for every run"
     likely_bytes: int = 0
     """To write where a pilot sizes loads; bytes_to_write is the most then. 0: as bytes_to_write."""
+    timed_bytes: int = 0
+    """Of bytes_to_write, what loads with a time limit write at most at the assumed rate."""
     power: PowerAnswer | None = None
     """None of a run that is resumed."""
     directories: tuple[DirectoryAnswer, ...] = ()

@@ -299,6 +299,8 @@ class Estimate(Wire, frozen=True):
     assumed_bytes_per_s: float
     likely_bytes: int = 0
     """Likely bytes at that rate if a pilot sizes loads; 0: as bytes_to_write."""
+    timed_bytes: int = 0
+    """Of bytes_to_write, what loads with a time limit write at most, at that rate: how much it is shows when they run."""
 
 
 class Plan(Wire, frozen=True):

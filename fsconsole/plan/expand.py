@@ -125,7 +125,16 @@ def estimate(cells: Sequence[Cell], sizes: dict[str, int], catalog: Catalog, ass
     limited_s += sum(step.least_s for cell in running for step in cell.steps)
     fixed = len(running) + len(piloted) + sum(map(_strikes, running))
     elapsed_s = moved / assumed_bytes_per_s + FIXED_CELL_S * fixed + limited_s
-    return Estimate(most, elapsed_s, assumed_bytes_per_s, total)
+    timed = int(sum(_timed_bytes(load, assumed_bytes_per_s) for load in loads))
+    return Estimate(most + timed, elapsed_s, assumed_bytes_per_s, total + timed, timed)
+
+
+def _timed_bytes(load: Workload, bytes_per_s: float) -> float:
+    """Return what a load with a time limit writes at most beside what it adds for certain, at that rate."""
+    if not load.duration_s or not load.writes:
+        return 0.0
+    most = load.duration_s * bytes_per_s
+    return max(0.0, min(most, load.limit_bytes or most) - load.added_bytes)
 
 
 def _assumed_bytes_per_s(target: TargetSpec) -> float:

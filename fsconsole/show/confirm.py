@@ -124,7 +124,7 @@ def _changes(before: TargetAnswer | None, after: TargetAnswer) -> Iterator[str]:
 
 def _of_plan(offer: PlanAnswer, width: int) -> list[TextLine]:
     cells = f"{offer.runnable:,} cell{'s' if offer.runnable != 1 else ''}"
-    size, lasts = size_words(offer.bytes_to_write, offer.likely_bytes), format_guess(offer.estimate_s)
+    size, lasts = size_words(offer), format_guess(offer.estimate_s)
     rows = block(offer.title or "a plan without a title", width, "strong")
     rows += block(f"{cells}, {size} to write, about {lasts}", width)
     rows += block(power_words(offer.power), width) if offer.power is not None and offer.cell_count else ()

@@ -262,7 +262,7 @@ def totals(
     rows = len({cell.variant.label for cell in plan.cells})
     stuck = sum(1 for cell in plan.cells if cell.unavailable)
     can = f" ({stuck} can't run)" if stuck else ""
-    size = size_words(plan.estimate.bytes_to_write, plan.estimate.likely_bytes)
+    size = size_words(plan.estimate)
     lasts = units.format_guess(plan.estimate.elapsed_s)
     counts = f"{_count(rows, 'variant')}{is_out}, {_count(len(plan.cells), 'cell')}{can}"
     first = f"{counts}; {size} to write, about {lasts}"

@@ -7,9 +7,19 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from fsconsole import units
 from fsconsole.devices.hazards import HIDDEN_PROCESS
-from fsconsole.model.answers import DirectoryAnswer, Findable, PowerAnswer, StepAnswer, TargetAnswer
+from fsconsole.model.answers import DirectoryAnswer, Findable, PlanAnswer, PowerAnswer, StepAnswer, TargetAnswer
 from fsconsole.model.device import DeviceKind, Verdict
-from fsconsole.model.plan import Cell, Equalise, Plan, Step, Variant, array_aspects, array_words, arrays_in_words
+from fsconsole.model.plan import (
+    Cell,
+    Equalise,
+    Estimate,
+    Plan,
+    Step,
+    Variant,
+    array_aspects,
+    array_words,
+    arrays_in_words,
+)
 from fsconsole.model.statistics import LOOKS
 from fsconsole.model.workload import Workload
 from fsconsole.plan.expand import equalise_bytes
@@ -68,7 +78,7 @@ def short_plan_lines(  # noqa: PLR0913 (as plan_lines)
     """
     reasons = {cell.variant.label: cell.unavailable for cell in plan.cells}
     labels = sorted(reasons, key=lambda label: label != plan.baseline)
-    size = size_words(plan.estimate.bytes_to_write, plan.estimate.likely_bytes)
+    size = size_words(plan.estimate)
     lasts = units.format_guess(power.round_s * power.rounds)
     yield from hanging(
         "", printable(f"{plan.title}: {counted(len(plan.cells), 'cell')} in {counted(plan.repeats, 'round')}"), width
@@ -151,7 +161,7 @@ def _life(
     yield ""
     for said in (*sizes_in_words(plan), *limits_in_words(plan)):
         yield from hanging("", printable(said) + ".", width)
-    size = size_words(plan.estimate.bytes_to_write, plan.estimate.likely_bytes)
+    size = size_words(plan.estimate)
     early = f"; less if it ends after round {' or '.join(map(str, LOOKS[:-1]))}" if plan.is_auto else ""
     size += _of_it(able, targets)
     yield from hanging("", f"To write: {size}; about {lasts}, if a disk takes {rate}{early}.", width)
@@ -179,8 +189,11 @@ def _of_it(cells: Sequence[Cell], targets: Sequence[TargetAnswer]) -> str:
     return f" ({units.format_bytes(written_bytes)} of it to {word} {what} before each cell)"
 
 
-def size_words(most_bytes: int, likely_bytes: int) -> str:
-    """Return the bytes to write: "about 3 GiB, at most 12 GiB" where a pilot sizes loads; 0 most: no device is known."""
+def size_words(of: Estimate | PlanAnswer) -> str:
+    """Return the bytes to write: "about 3 GiB, at most 12 GiB" where a pilot sizes loads, "up to 12 GiB" of timed ones."""
+    most_bytes, likely_bytes = of.bytes_to_write, of.likely_bytes
+    if of.timed_bytes:
+        return f"up to {units.format_bytes(most_bytes)}"
     if likely_bytes in (0, most_bytes):
         return units.format_bytes(most_bytes)
     most = f", at most {units.format_bytes(most_bytes)}" if most_bytes > likely_bytes else ""

@@ -18,6 +18,7 @@ from fsconsole.model.state import CellState, CellStatus, RunState
 from fsconsole.model.workload import Workload
 from fsconsole.plan import expand
 from fsconsole.plan.planfile import TargetSpec, written_bytes
+from fsconsole.show.plan_text import size_words
 from fsconsole.text import GIB, KIB, MIB, TIB
 from tests.unit.plan.examples import DESIGN, DEVICE, SMALLEST, VARIANT, WORKLOAD, build, labels, parse
 from tests.unit.results import build as made
@@ -237,6 +238,22 @@ def test_a_device_without_discard_is_not_discarded_and_the_plan_says_so() -> Non
     plan = build(SMALLEST, replace(SCRATCH, can_discard=False))
     assert StepKind.EQUALISE in [step.kind for step in plan.cells[0].steps]
     assert plan.notes == ()
+
+
+def test_a_load_with_a_time_limit_counts_at_most_what_the_disk_takes_in_that_time_and_is_said_to_be_a_limit() -> None:
+    ends = "file_size = '16KiB'\nblock_size = '16KiB'\nduration = '60s'\nweights = { create = 1, read = 1 }\n"
+    mix = SMALLEST + "[[workload]]\nkind = 'mix'\n" + ends
+    found = build(mix).estimate
+    assert found.timed_bytes > 0
+    most = 60 * found.assumed_bytes_per_s * build(mix).repeats
+    assert found.timed_bytes == pytest.approx(most, rel=0.01)
+    assert found.bytes_to_write > found.timed_bytes
+    assert size_words(found).startswith("up to ")
+    fixed = build(SMALLEST).estimate
+    assert fixed.timed_bytes == 0
+    assert "up to" not in size_words(fixed)
+    reading = mix.replace("create = 1, read = 1", "read = 1, stat = 1")
+    assert build(reading).estimate.timed_bytes == 0
 
 
 def test_bytes_to_write_count_workload_inode_tables_and_equalising() -> None:
