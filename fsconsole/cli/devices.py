@@ -56,9 +56,7 @@ def devices(
         from rich.console import Console
 
         console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
-        is_wide = console.is_terminal or "COLUMNS" in os.environ
-        width = console.width if is_wide else sys.maxsize
-        for line in table_lines(survey.devices, width, ascii_only=console.options.ascii_only):
+        for line in table_lines(survey.devices, terminal_width(), ascii_only=console.options.ascii_only):
             console.print(line)
     if device and not as_json:
         for sentence in dict.fromkeys(sentence for one in survey.devices for sentence in one.stripes):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fsconsole.preflight.doctor import Finding
 
 
-_STATUS_WIDTH, _CHECK_WIDTH = 9, 14
+_STATUS_WIDTH, _CHECK_WIDTH = 9, 16
 
 
 def doctor(

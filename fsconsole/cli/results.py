@@ -275,7 +275,7 @@ def report(
 
         if summary:
             return summary_csv(seen.state, grid, choice, for_spreadsheet=spreadsheet)
-        return cells_csv(seen.state, grid, choice.columns or tuple(Metric), for_spreadsheet=spreadsheet)
+        return cells_csv(seen.state, grid, choice.columns, for_spreadsheet=spreadsheet)
     if output is Format.MD:
         from fsconsole.results.markdown import render_markdown
 

@@ -120,11 +120,11 @@ class UnknownColumn(FsconsoleError, exit_code=ExitCode.USAGE):
     name: str
     nearest: str
     sentence = "There is no column '{name}'."
-    advice = "Some columns: {nearest}. `fsconsole results --help` lists all."
+    advice = "`fsconsole results --help` lists all columns."
 
     @property
     def hint(self) -> str:
-        """Hint: names that are near are suggested, others are examples."""
+        """Hint: names that are near, or else the command that lists all."""
         near = get_close_matches(self.name[:100], self.nearest.split(", "))
         if not near:
             return self._worded(self.advice)

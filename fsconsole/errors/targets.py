@@ -19,8 +19,10 @@ class BadQuantity(FsconsoleError, exit_code=ExitCode.PLAN_BAD_VALUE):
 class PlanMissing(FsconsoleError, exit_code=ExitCode.PLAN_MISSING):
     path: str
     why: str
+    nearest: str = ""
+    """Empty, or what may have been meant."""
     sentence = "The plan file {path} can't be read: {why}."
-    advice = "Give a path, or the name of a shipped plan: `fsconsole plan --list`."
+    advice = "{nearest}Give a path, or the name of a shipped plan: `fsconsole plan --list`."
 
 
 class PlanNotSent(PlanMissing):

@@ -6,6 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -60,8 +61,9 @@ def find_config(name: str, why: str = "") -> Path:
     shipped = {path.stem: path for path in list_configs()}
     found = shipped.get(name.removesuffix(_SUFFIX))
     if found is None:
-        known = nearest_words(name, shipped)
-        raise PlanMissing(name, why or f"no such file, and no shipped plan of that name ({known})")
+        near = get_close_matches(name.removesuffix(_SUFFIX)[:100], shipped, n=1)
+        nearest = f"Did you mean {near[0]}? " if near else ""
+        raise PlanMissing(name, why or "no such file, and no shipped plan of that name", nearest)
     return found
 
 

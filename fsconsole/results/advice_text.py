@@ -18,7 +18,7 @@ from fsconsole.results.advice import Advice, Advised, Term, speaks_for
 from fsconsole.results.choice import row_word
 from fsconsole.results.figures import Noted
 from fsconsole.results.grid import Grid
-from fsconsole.text import cells_of, printable, wrap
+from fsconsole.text import cells_of, counted, printable, wrap
 from fsconsole.units import significant
 
 _AGAINST = CAUSES | {
@@ -264,7 +264,7 @@ def _equal_words(of: Advice) -> str:
     elif pair.verdict in _DECIDED:
         decides = "the sum leans to one, but no single column decides"
     elif pair.more:
-        decides = f"{pair.more} more rounds would probably decide {it}"
+        decides = f"{counted(pair.more, 'more round')} would probably decide {it}"
     else:
         decides = f"it takes more than {MOST_MORE} rounds to decide {it}"
     names = _named(of.equals[:_MOST_NAMED])

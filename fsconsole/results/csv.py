@@ -26,10 +26,11 @@ _NUMBER = re.compile(r"-?[0-9.]+(?:e[+-]?[0-9]+)?")
 """As number() writes it."""
 
 
-def cells_csv(
-    state: RunState, grid: Grid, columns: Sequence[Metric] = tuple(Metric), *, for_spreadsheet: bool = False
-) -> str:
-    """Return the raw figures, one line per cell (and workload, where a cell has several), in plan order."""
+def cells_csv(state: RunState, grid: Grid, columns: Sequence[Metric] = (), *, for_spreadsheet: bool = False) -> str:
+    """Return the raw figures, one line per cell (and workload, where a cell has several), in plan order.
+
+    Columns: those chosen, or all that any cell has a figure of.
+    """
     head = [
         "run",
         "cell",
@@ -44,6 +45,7 @@ def cells_csv(
         "warnings",
     ]
     entries = [(figures, row) for row in grid.rows for figures in row.cells]
+    columns = columns or tuple(one for one in Metric if any(of.value(one) is not None for of, _ in entries))
     lines = [
         [
             state.request.run_id,
@@ -67,7 +69,7 @@ def cells_csv(
 def summary_csv(state: RunState, grid: Grid, choice: GridChoice = AS_PLANNED, *, for_spreadsheet: bool = False) -> str:
     """Return one line per row of each block: figure, median, n and spread of its columns, and its verdict.
 
-    Columns: those chosen, or all that the run has figures of; those of other blocks are empty. change, low and high are shares
+    Columns: those chosen, or all that hold something; those of other blocks are empty. change, low and high are shares
     of the baseline's figure where scale is "ratio", else differences in the unit of the compared column.
     Raises what blocks_of() raises.
     """
@@ -108,7 +110,24 @@ def summary_csv(state: RunState, grid: Grid, choice: GridChoice = AS_PLANNED, *,
                     else ["", "", "0", ""]
                 )
             lines.append(fields)
+    if not choice.columns:
+        kept = _kept(head, lines, len(head) - _OF_A_METRIC * len(columns))
+        head, lines = [head[index] for index in kept], [[line[index] for index in kept] for line in lines]
     return written(head, lines, for_spreadsheet=for_spreadsheet)
+
+
+_OF_A_METRIC, _N = 4, 2
+"""Columns of a metric in a summary, and which of them is n: it says something only beside its figure."""
+
+
+def _kept(head: Sequence[str], lines: Sequence[Sequence[str]], before: int) -> list[int]:
+    """Return the columns of a summary that hold something, and all those before the metrics."""
+
+    def is_kept(index: int) -> bool:
+        filled = index - _N if (index - before) % _OF_A_METRIC == _N else index
+        return index < before or any(line[filled] for line in lines)
+
+    return list(filter(is_kept, range(len(head))))
 
 
 _VERDICT_HEAD = (

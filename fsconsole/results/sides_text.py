@@ -175,7 +175,8 @@ def _changes(block: SideBlock) -> TableValue:
             head = replace(head, unit=f"{head.unit}, {per}".lstrip(", "))
             changes = _percent(known)
             widths = [max(map(len, column)) for column in (texts, changes)]
-            texts = [f"{text:>{widths[0]}} {of:>{widths[1]}}" for text, of in zip(texts, changes, strict=True)]
+            # A space before, or in a narrow page a figure stands as near to another column's change as to its own.
+            texts = [f" {text:>{widths[0]}} {of:>{widths[1]}}" for text, of in zip(texts, changes, strict=True)]
         heads.append(head)
         columns.append(texts)
     shown = (

@@ -10,7 +10,7 @@ from fsconsole.model.verdicts import Compared, Scale, Verdict
 from fsconsole.results.blocks import Block, BlockRow
 from fsconsole.results.changes import change_text
 from fsconsole.results.grid import Grid
-from fsconsole.text import printable
+from fsconsole.text import counted, printable
 
 _MOST_NAMES = 6
 _LEAST_DISTURBED = 0.25
@@ -51,7 +51,7 @@ def _names(rows: Sequence[BlockRow], metric: Metric) -> str:
 def _amount(compared: Compared, metric: Metric) -> str:
     """Return how much a row differs, or how many more rounds would decide it: " -52%", " 5.3 x", " (7 more rounds)"."""
     if compared.verdict is Verdict.UNDECIDED:
-        return f" ({compared.more} more rounds)" if compared.more else ""
+        return f" ({counted(compared.more, 'more round')})" if compared.more else ""
     if compared.verdict is Verdict.SAME or compared.scale is not Scale.RATIO:
         return ""
     change = change_text(compared, metric).partition(" [")[0].strip()

@@ -189,16 +189,17 @@ def _brief_words(state: RunState, step: StepState, sample: Sample | None, now_ns
     return f"{step.kind.value}: {progress_words(step, sample) or elapsed}"
 
 
-def _workload_of(state: RunState, step: StepState) -> Workload | None:
-    if state.current_cell is None:
+def _workload_of(state: RunState, index: int | None, step: StepState) -> Workload | None:
+    """Return the load of a step of a cell; None of other steps, and without a cell."""
+    if index is None:
         return None
-    planned = state.request.plan.cells[state.current_cell]
+    planned = state.request.plan.cells[index]
     number = planned.steps[step.number].workload if step.number < len(planned.steps) else None
     return planned.workloads[number] if number is not None and number < len(planned.workloads) else None
 
 
 def _total_bytes(state: RunState, step: StepState) -> int:
-    workload = _workload_of(state, step)
+    workload = _workload_of(state, state.current_cell, step)
     return (workload.total_bytes or 0) if workload is not None else 0
 
 
@@ -206,7 +207,7 @@ def _load_words(state: RunState, step: StepState, sample: Sample | None) -> str:
     """Return a workload's progress by its own counters; empty where they aren't of this step."""
     if step.kind is not StepKind.WORKLOAD or sample is None or sample.load is None or not is_of(step, sample):
         return ""
-    load, workload, total_bytes = sample.load, _workload_of(state, step), _total_bytes(state, step)
+    load, workload, total_bytes = sample.load, _workload_of(state, state.current_cell, step), _total_bytes(state, step)
     name = step.title if workload is None else workload.name or workload.kind.value
     of = f" of {format_bytes(total_bytes)}" if total_bytes else ""
     files = counted(load.files_done, "file")
@@ -247,16 +248,33 @@ def _repeat(cell: Cell) -> str:
     return f"#{cell.repeat}{'bc'[cell.redo - 1] if 0 < cell.redo <= MOST_REPEATS else ''}"
 
 
-def rates_words(cell: CellState, width: int) -> str:
-    """Return as many of a cell's rates as fit, and what its check found unless that is nothing."""
+def rates_words(state: RunState, cell: CellState, width: int) -> str:
+    """Return as many of a cell's rates as fit, of several loads with their names, and what its check found unless that is nothing."""
     verdict = f"check: {printable(check_verdict(cell))}" if check_verdict(cell) else ""
-    known = [(metric.column, cell.value(metric)) for metric in _RATES]
-    rates = [f"{name} {significant(value / 1e6):>4}" for name, value in known if value is not None]
+    rates = _named_rates(state, cell)
     for shown in range(len(rates), 0, -1):
         text = GAP.join([" ".join((*rates[:shown], "MB/s")), *([verdict] if verdict else [])])
         if cells_of(text) <= width:
             return text
     return shorten_end(verdict, width)
+
+
+def _named_rates(state: RunState, cell: CellState) -> list[str]:
+    """Return a cell's rates: "write  140", or of each of several loads "mail: write  140", "video: read 2300"."""
+    found: dict[str, dict[Metric, float]] = {}
+    for step in cell.steps:
+        of = _workload_of(state, cell.index, step)
+        known = {each.metric: each.value for each in step.measurements if each.metric in _RATES}
+        if known:
+            found.setdefault(of.name if of is not None else "", {}).update(known)
+    rates = []
+    for name, known in found.items():
+        lead = f"{printable(name)}: " if len(found) > 1 and name else ""
+        for metric in _RATES:
+            if metric in known:
+                rates.append(f"{lead}{metric.column} {significant(known[metric] / 1e6):>4}")
+                lead = ""
+    return rates
 
 
 def check_verdict(cell: CellState) -> str:
@@ -306,7 +324,7 @@ def _cell_lines(previous: RunState | None, state: RunState, *, shorten: bool) ->
         detail = cell.reason
         if cell.status is CellStatus.DONE:
             room = _CONSOLE_CELLS - widest - cells_of(lead) if shorten else sys.maxsize
-            detail = rates_words(cell, room)
+            detail = rates_words(state, cell, room)
         yield (cell_head(state, index, name, cell.status, is_alone=True) + detail).rstrip()
         if is_over:
             known = {kind for other in state.cells[:index] for kind in _warnings(other)}

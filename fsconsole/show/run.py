@@ -321,7 +321,7 @@ def cell_row(snapshot: RunSnapshot, index: int, width: int) -> TextLine:
 
 def _detail(snapshot: RunSnapshot, cell: CellState, status: CellStatus, width: int) -> str:
     if status is CellStatus.DONE:
-        return rates_words(cell, width)
+        return rates_words(snapshot.state, cell, width)
     detail = printable(cell.reason)
     if status is CellStatus.RUNNING:
         detail = "starting"

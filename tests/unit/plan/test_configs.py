@@ -154,6 +154,15 @@ def test_a_shipped_plan_is_found_by_its_name_and_a_file_by_its_path(
         with pytest.raises(PlanMissing) as caught:
             resolve_plan(name)
         assert str(caught.value).isprintable()
+    for name, hint in (
+        ("demmo", "Did you mean demo? Give"),
+        ("demmo.toml", "Did you mean demo? Give"),
+        ("nosuch.toml", "Give"),
+    ):
+        with pytest.raises(PlanMissing) as caught:
+            resolve_plan(name)
+        assert str(caught.value).endswith("no such file, and no shipped plan of that name.")
+        assert caught.value.hint.startswith(f"{hint} a path, ")
 
 
 HEAD = 'schema = 1\ntitle = "t"\nsource = "s"\ndate = "2008"\nmachine = "m"\nworkload = "w"\n'

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.catalog.loader import load_catalog
+from fsconsole.cli.doctor import _lines
 from fsconsole.preflight import machine as preflight_machine
 from fsconsole.preflight.doctor import LEAST_ROOM_BYTES, Finding, Status, diagnose, run_is_possible
 from fsconsole.preflight.machine import (
@@ -77,6 +78,11 @@ def finding(machine: MachineFacts, check: str) -> Finding:
 def test_a_good_machine_has_nothing_to_say_about():
     assert {finding.status for finding in diagnose(GOOD)} == {Status.OK}
     assert run_is_possible(diagnose(GOOD))
+
+
+def test_each_check_stands_apart_from_what_was_found() -> None:
+    for found in diagnose(GOOD):
+        assert f"{found.check}  " in _lines(found)[0]
 
 
 LESS = [

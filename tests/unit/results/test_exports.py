@@ -51,6 +51,17 @@ def test_every_cell_is_a_line_in_plan_order_below_the_head() -> None:
     assert _summary(build.run([], [])) == []
 
 
+def test_columns_that_are_empty_in_all_lines_are_left_out_unless_they_were_chosen() -> None:
+    state = build.demo()
+    for text in (cells_csv(state, build_grid(state)), summary_csv(state, build_grid(state))):
+        head, *lines = csv.reader(io.StringIO(text))
+        known = head[head.index(next(name for name in head if name.endswith("]"))) :]
+        assert _csv_head(Metric.DURABLE) in known
+        assert [name for name in known if not any(line[head.index(name)] for line in lines)] == []
+    chosen = cells_csv(state, build_grid(state), (Metric.LOST_SYNCED,))
+    assert _csv_head(Metric.LOST_SYNCED) in chosen.splitlines()[0]
+
+
 @given(st.lists(st.floats(0, allow_nan=False, allow_infinity=False), min_size=1, max_size=5))
 def test_figures_read_back_as_the_same_numbers(factors: list[float]) -> None:
     cells = [build.cell(i, repeat=i + 1) for i in range(len(factors))]

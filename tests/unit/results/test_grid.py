@@ -234,15 +234,18 @@ def test_a_column_is_found_by_its_head_and_by_its_stored_name() -> None:
         assert column_named(metric.value.upper().replace("_", "-")) is metric, metric
 
 
-def test_an_unknown_column_is_told_with_the_nearest_names_or_the_usual_ones() -> None:
+def test_an_unknown_column_is_told_with_the_nearest_names_or_else_with_the_command_that_lists_all() -> None:
     with pytest.raises(UnknownColumn) as caught:
         column_named("durabel")
     assert str(caught.value) == "There is no column 'durabel'."
     assert caught.value.hint.startswith("Did you mean durable")
     assert caught.value.exit_code is ExitCode.USAGE
+    with pytest.raises(UnknownColumn) as caught:
+        column_named("foo")
+    assert "foreign" not in caught.value.hint
     with pytest.raises(UnknownColumn, match="no column") as caught:
         column_named("\x1b[31m§§§")
-    assert "write, durable, CPU" in caught.value.hint
+    assert caught.value.hint == "`fsconsole results --help` lists all columns."
 
 
 def test_columns_keep_their_order_and_come_once_and_rates_are_sorted_from_the_highest() -> None:

@@ -379,13 +379,13 @@ xfs      A         410  baseline        5       |
          B         414   +1 [ -2.. +4]  5       *]      same
 
 large files: other figures, no verdicts
-variant         CPU
-             %, %pt
--------------------
-ext4, A  29.6
-  B      29.6 +0.00
-xfs, A   29.6
-  B      29.6 +0.00
+variant          CPU
+              %, %pt
+--------------------
+ext4, A   29.6
+  B       29.6 +0.00
+xfs, A    29.6
+  B       29.6 +0.00
 
 filesystem: mkfs, mount, check, delete
 variant  side  check  vs A, 95 %  n  -20  0  +20  verdict

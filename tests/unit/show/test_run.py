@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 from fsconsole.model.events import Outcome
+from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import RAW, StepKind, Variant
 from fsconsole.model.sample import BdiStats, LoadProgress, Pressure, Role, Sample, Temperature, Writeback
@@ -67,6 +68,19 @@ def test_each_cell_has_its_status_in_a_word_and_figures_or_a_reason_in_line() ->
     assert texts[2:] == ["3 xfs running step 4 of 7: drain", "4 btrfs pending"]
     words = ("done", "failed", "running", "pending")
     assert len({row.index(word) for row, word in zip(rows, words, strict=True)}) == 1
+
+
+def test_rates_of_several_loads_are_told_with_their_names() -> None:
+    mail, video = replace(build.LARGE_FILES, name="mail"), replace(build.LARGE_FILES, name="video")
+    done = build.done(0)
+    number = next(number for number, one in enumerate(build.STEPS) if one.kind is StepKind.WORKLOAD)
+    planned = replace(
+        build.cell(0), workloads=(mail, video), steps=(*build.STEPS, replace(build.STEPS[number], workload=1))
+    )
+    again = replace(done.steps[number], number=len(build.STEPS), measurements=(Measurement(Metric.READ, 140e6),))
+    state = build.run((planned,), (replace(done, steps=(*done.steps, again)),))
+    text = " ".join(row_of(state, 0, 120).text.split())
+    assert text.endswith("done mail: write 812 durable 410 video: read 140 MB/s")
 
 
 def test_names_keep_their_ends_in_80_columns_and_repeats_are_numbered() -> None:
