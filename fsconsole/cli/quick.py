@@ -42,6 +42,7 @@ def quick(
         typer.Option("--for", metavar="TIME", help="Fit rounds and sizes into a time: 10m. With --rounds sizes alone."),
     ] = "",
     save_as: Annotated[str, typer.Option("--save", metavar="FILE", help="Write the plan to a file, then ask.")] = "",
+    plan_only: Annotated[bool, typer.Option("--plan", help="Print the plan, and start nothing.")] = False,
     consent: Annotated[str, typer.Option("--consent", metavar="CODE", help="Consent code that it printed.")] = "",
     as_json: JsonLines = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
@@ -49,7 +50,7 @@ def quick(
     """Compare filesystems without a plan file. Wipes the given devices.
 
     Shows a summary of the plan and asks before it wipes; without a terminal it needs --consent. Scratch devices need
-    none. With --json the plan is the first line, as `fsconsole plan --json` prints it.
+    none: they start at once, --plan starts nothing. With --json the plan is the first line, as `fsconsole plan --json` prints it.
     """
     from fsconsole.cli.viewer import Interrupts
     from fsconsole.client.engine import create_request
@@ -70,9 +71,11 @@ def quick(
             budget_s = parse_seconds(time) if time else 0
             found, prepared = _prepared(planned, device, budget_s=budget_s, rounds=numbers[1], run_id=run_id, runs=runs)
         _save(save_as, found)
-        _show(prepared, found, "" if consent else again, save_as, runs, as_json=as_json)
+        _show(prepared, found, "" if consent else again, save_as, runs, as_json=as_json, is_end=plan_only)
         with naming_words(row, load):
             require_ready(prepared, PLACE)
+        if plan_only:
+            raise typer.Exit
         if not consent and not as_json and prepared.consent and _agrees(prepared):
             consent = prepared.consent
         _require_consent(consent, prepared, again)
@@ -150,7 +153,7 @@ def _save(path: str, found: Fitted) -> None:
         save(path, text, overwrite=False)
 
 
-def _show(prepared: Prepared, found: Fitted, again: str, saved: str, runs: str, *, as_json: bool) -> None:
+def _show(prepared: Prepared, found: Fitted, again: str, saved: str, runs: str, *, as_json: bool, is_end: bool) -> None:
     """Print the plan; again is this command, to be repeated with the code of its consent, and empty where that was given."""
     from fsconsole.cli.plan_show import plan_answer, target_answer
     from fsconsole.model.contract import document_text
@@ -162,9 +165,9 @@ def _show(prepared: Prepared, found: Fitted, again: str, saved: str, runs: str, 
             document_text(plan_answer(prepared.plan, prepared.reports, prepared.consent, prepared.seen, power=power))
         ]
     else:
-        is_end = bool(again and prepared.consent and not _is_asked())
+        is_end = is_end or bool(again and prepared.consent and not _is_asked())
         is_refused = any(report.refusals for report in prepared.reports)
-        agreeing = f"{again} --consent {prepared.consent}" if is_end else ""
+        agreeing = f"{again} --consent {prepared.consent}" if is_end and again and prepared.consent else ""
         whole = f"`fsconsole plan {saved or 'FILE'}` shows every step{'' if saved else ', after --save FILE'}."
         targets = tuple(map(target_answer, prepared.reports))
         notes = (*found.notes, *prepared.plan.notes, whole)
@@ -186,11 +189,12 @@ def _power(prepared: Prepared, found: Fitted, runs: str) -> PowerAnswer:
     """Return what the plan can find, its rounds lasting as they were fitted."""
     from dataclasses import replace
 
-    from fsconsole.client.runs import last_spread
+    from fsconsole.client.runs import last_spreads
     from fsconsole.plan.power import power_of
 
+    loads = prepared.plan.loads
     lasting = replace(prepared.plan.estimate, elapsed_s=found.lasts_s)
-    return power_of(replace(prepared.plan, estimate=lasting), last_spread(runs))
+    return power_of(replace(prepared.plan, estimate=lasting), last_spreads(runs, loads).get(loads))
 
 
 def _is_asked() -> bool:

@@ -16,6 +16,7 @@ from fsconsole.journal.past import read_state
 from fsconsole.journal.store import is_alive, list_runs
 from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.model.events import Outcome
+from fsconsole.model.plan import Loads
 from fsconsole.model.state import RunState, RunStatus
 from fsconsole.results.figures import RESUME, as_left, cells_over, status_words
 from fsconsole.results.spread import spread_of
@@ -122,15 +123,21 @@ _NEWEST = 5
 """Runs in which a spread is looked for: each takes up to 0.2 s to read."""
 
 
-def last_spread(runs_dir: str) -> float | None:
-    """Return the spread of this machine's newest run that has one (results.spread); None where none is found."""
+def last_spreads(runs_dir: str, only: Loads | None = None) -> dict[Loads, float]:
+    """Return the spreads (results.spread) of this machine's newest runs by their loads; only: of these loads alone."""
+    found: dict[Loads, float] = {}
     with suppress(FsconsoleError):
         for folder in list_runs(runs_dir)[:_NEWEST]:
             with suppress(FsconsoleError):
-                spread = None if folder.is_imported else spread_of(read_state(folder))
-                if spread is not None:
-                    return spread
-    return None
+                state = None if folder.is_imported else read_state(folder)
+                loads = state.request.plan.loads if state is not None else None
+                if state is None or loads is None or loads in found or only not in (None, loads):
+                    continue
+                spread = spread_of(state)
+                found |= {loads: spread} if spread is not None else {}
+                if only in found:
+                    break
+    return found
 
 
 def last_run_of(runs_dir: str, title: str) -> RunState | None:

@@ -291,6 +291,10 @@ class Cell(Wire, frozen=True, omit_defaults=True):
         return len(kinds) > 1 and CLOSED_BY.get(kinds[0]) is kinds[1]
 
 
+Loads = frozenset[tuple[str, str, int, int]]
+"""Names, kinds, threads and block sizes of a plan's loads: figures of one run tell how those of another vary if these are the same."""
+
+
 class Estimate(Wire, frozen=True):
     """Cost of a plan: upper limit of bytes written to targets, seconds, and the assumed rate."""
 
@@ -329,6 +333,12 @@ class Plan(Wire, frozen=True):
     """True if the run may end early, after the round of a look (model.statistics.LOOKS); repeats is the most."""
     scaling: Scaling | None = None
     """None in older journals, where a note tells of it."""
+
+    @property
+    def loads(self) -> Loads:
+        """What tells its loads from those of another plan."""
+        loads = (load for cell in self.cells for load in cell.workloads)
+        return frozenset((load.name, load.kind.value, load.threads, load.block_size_bytes) for load in loads)
 
     @property
     def is_scaled(self) -> bool:

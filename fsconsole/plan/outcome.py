@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from fsconsole.catalog.filesystem import (
     NOTHING_KNOWN,
@@ -18,7 +19,7 @@ from fsconsole.catalog.filesystem import (
 from fsconsole.catalog.words import why_no_driver, why_refused
 from fsconsole.errors import FsconsoleError
 from fsconsole.model.answers import CatalogAnswer, LevelAnswer, PowerAnswer
-from fsconsole.model.plan import Plan
+from fsconsole.model.plan import Loads, Plan
 from fsconsole.plan.arrays import EVERY_LEVEL, Lacking
 from fsconsole.plan.expand import build_plan
 from fsconsole.plan.planfile import NO_DEVICE, PlanFile, TargetSpec
@@ -112,10 +113,10 @@ def work_out(  # noqa: PLR0913 (each is a fact of its own)
     kernel: str,
     known: Known = NOTHING_KNOWN,
     support: Lacking = EVERY_LEVEL,
-    last_spread: float | None = None,
+    last_spreads: Mapping[Loads, float] = MappingProxyType({}),
     memory_bytes: int = 0,
 ) -> Outcome:
-    """Return the outcome of a draft on these devices, or on an unknown one; last_spread is that of the last run here."""
+    """Return the outcome of a draft on these devices, or on an unknown one; last_spreads are those of the last runs here."""
     candidates: tuple[Candidate, ...] = ()
     labels: tuple[str, ...] = ()
     try:
@@ -138,4 +139,4 @@ def work_out(  # noqa: PLR0913 (each is a fact of its own)
         )
     except FsconsoleError as error:
         return Outcome(candidates, labels, problem=str(error), hint=error.hint)
-    return Outcome(candidates, labels, plan, power_of(plan, last_spread) if plan.cells else None)
+    return Outcome(candidates, labels, plan, power_of(plan, last_spreads.get(plan.loads)) if plan.cells else None)

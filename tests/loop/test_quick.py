@@ -27,6 +27,7 @@ def test_nothing_is_wiped_without_consent_to_just_this_device(tmp_path: Path, bl
     saved = tmp_path / "saved.toml"
     words = ("quick", "-d", blank, "ext4", "--size", "4MiB", "--runs", str(tmp_path / "runs"), "--save", str(saved))
     with unchanged(blank):
+        assert " --consent " in succeed(*words[:-2], "--plan")
         fails(ExitCode.CONSENT_MISSING, *words, names=("would be wiped",))
         fails(ExitCode.CONSENT_STALE, *words, "--consent", WRONG, names=(blank,))
         home = tmp_path / "home"

@@ -16,9 +16,10 @@ from textual.widgets import Static
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.client.children import answer
-from fsconsole.client.runs import last_spread
+from fsconsole.client.runs import last_spreads
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.answers import CatalogAnswer, FilesystemsAnswer, LevelsAnswer
+from fsconsole.model.plan import Loads
 from fsconsole.plan import draft as drafts
 from fsconsole.plan.draft import Draft, new_draft
 from fsconsole.plan.outcome import Outcome, ThisMachine, levels_of, this_machine, work_out
@@ -83,7 +84,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         self.missing: tuple[str, ...] = ()
         self.catalog = load_catalog()
         self.here = ThisMachine(kernel_release())
-        self.last_spread: float | None = None
+        self.last_spreads: Mapping[Loads, float] = {}
         """Of the last run on this machine; None where there is none, or it isn't read yet."""
         self._told: dict[str, CatalogAnswer] = {}
         self._asked_for: tuple[str, ...] = ()
@@ -136,9 +137,9 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
                 self._taken_over, self._kept_words = self.draft, plan_files.kept_words(kept, self.session.runs_dir)
 
     async def _look_back(self) -> None:
-        """Count again with the spread of the last run, if there is one."""
-        self.last_spread = await in_background(partial(last_spread, self.session.runs_dir))
-        if self.last_spread is not None:
+        """Count again with the spreads of the last runs, if there are any."""
+        self.last_spreads = await in_background(partial(last_spreads, self.session.runs_dir))
+        if self.last_spreads:
             self.count()
 
     def on_resize(self) -> None:
@@ -445,7 +446,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
                         kernel=self.here.kernel,
                         known=self.here.known,
                         support=self.here.arrays,
-                        last_spread=self.last_spread,
+                        last_spreads=self.last_spreads,
                         memory_bytes=memory_bytes(),
                     )
                 )

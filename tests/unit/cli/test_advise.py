@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from fsconsole.client.runs import last_spreads
 from fsconsole.journal.store import create_run
 from fsconsole.model import events
 from fsconsole.model.figures import Measurement
@@ -47,6 +48,14 @@ def test_of_words_that_todays_catalog_refuses_advice_says_that_their_safety_is_n
     (best,) = json.loads(done.stdout)["best"]
     assert best["safety_unknown"] == "today's catalog refuses a_word_of_old"
     assert best["unsafe"] == []
+
+
+def test_the_spread_of_the_last_run_is_told_of_its_own_loads_alone(tmp_path: Path) -> None:
+    recorded(tmp_path, Variant("ext4 fast", "ext4"), 3.0)
+    own = build.request([build.cell(0)]).plan.loads
+    assert last_spreads(str(tmp_path)).keys() == {own}
+    assert last_spreads(str(tmp_path), own).keys() == {own}
+    assert last_spreads(str(tmp_path), frozenset({("mail", "mix", 16, 16384)})) == {}
 
 
 def test_an_unsafe_row_says_so_in_its_line_by_the_command_line_too(tmp_path: Path) -> None:

@@ -72,8 +72,14 @@ def test_a_plan_without_verdicts_says_why() -> None:
 
 
 def test_the_console_tells_it_beside_the_key_and_before_consent() -> None:
-    plan = build(f"schema = 1\nrepeats = 5\n{THIRTEEN}{WORKLOAD}")
-    outcome = work_out(new_draft().plan_file, (), load_catalog(), kernel="6.12", last_spread=0.07)
+    plan = build(f"schema = 1\nrepeats = 5\n{THIRTEEN}{WORKLOAD.replace('= 4', '= 3')}")
+    draft = new_draft().plan_file
+    first = work_out(draft, (), load_catalog(), kernel="6.12", last_spreads={plan.loads: 0.08})
+    assert first.plan is not None
+    assert first.power is not None
+    assert first.power.last is None, "the last run was of another load"
+    spreads = {plan.loads: 0.08, first.plan.loads: 0.07}
+    outcome = work_out(draft, (), load_catalog(), kernel="6.12", last_spreads=spreads)
     assert outcome.power is not None
     (repeats,) = (line for line in run_lines(new_draft().plan_file, outcome.power) if line.key == "repeats")
     assert repeats.about[0] == power_words(outcome.power)
