@@ -45,8 +45,13 @@ def with_runs(text: str) -> str:
     runs = os.environ.get(RUNS_VARIABLE, DEFAULT_RUNS_DIR)
     if runs == DEFAULT_RUNS_DIR:
         return text
-    more = printable(f" --runs {shlex.quote(runs)}`")
-    return _COMMAND_NAMED.sub(lambda at: at[0] if _WITHOUT_RUNS.search(at[0]) else at[0][:-1] + more, text)
+    more = printable(f" --runs {shlex.quote(runs)}")
+
+    def named(at: re.Match[str]) -> str:
+        command, redirection, file = at[0][:-1].partition(" < ")
+        return at[0] if _WITHOUT_RUNS.search(at[0]) else f"{command}{more}{redirection}{file}`"
+
+    return _COMMAND_NAMED.sub(named, text)
 
 
 def say(line: str) -> None:

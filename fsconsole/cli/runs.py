@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +11,8 @@ import typer
 from fsconsole.cli.app import AsJson, Group, RunsDir
 from fsconsole.cli.complaint import need_root_unless_own, refuse_idle, require_agreement, terminal_width
 from fsconsole.errors import Misused
-from fsconsole.errors.runs import JournalNewer, JournalUnusable, RunImported, RunLives
+from fsconsole.errors.runs import JournalNewer, JournalUnusable, NoRunsDirectory, RunImported, RunLives, RunMissing
+from fsconsole.journal.folder import LATEST
 from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.text import counted, pad_left, pad_right, printable, wrap
 
@@ -19,7 +21,19 @@ if TYPE_CHECKING:
     from fsconsole.devices.scratch import Scratch
     from fsconsole.journal.folder import RunFolder
 
-_Run = Annotated[str, typer.Argument(metavar="RUN", help="Full name of a run.")]
+_Run = Annotated[str, typer.Argument(metavar="RUN", help="Full name of a run, or latest.")]
+
+
+def _named(runs_dir: str, name: str) -> RunFolder:
+    """Return the run of that name, or the latest: a beginning is not enough to change one. Raises RunMissing, NotRoot."""
+    from fsconsole.journal.store import open_exact, open_run
+
+    try:
+        return open_exact(runs_dir, name)
+    except RunMissing:
+        if name != LATEST:
+            raise
+        return open_run(runs_dir)
 
 
 runs = typer.Typer(cls=Group, invoke_without_command=True, rich_markup_mode=None)
@@ -38,6 +52,8 @@ def list_runs(
     if ctx.invoked_subcommand is not None:
         refuse_idle({"--json": as_json}, "a command behind it", "fsconsole runs")
         return
+    if runs_dir != DEFAULT_RUNS_DIR and not os.path.lexists(runs_dir):
+        raise NoRunsDirectory(run="", runs_dir=runs_dir)
     listed = [look_at(folder) for folder in store.list_runs(runs_dir)]
     if as_json:
         from fsconsole.cli.answers import RunsAnswer, tell
@@ -56,11 +72,11 @@ def rename(
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """Change a run's title; its name, which is its folder, stays."""
-    from fsconsole.journal.store import open_exact, rename_run, title_complaint
+    from fsconsole.journal.store import rename_run, title_complaint
 
     if what := title_complaint(title):
         raise Misused(what=what, nearest="", command="fsconsole runs rename")
-    folder = open_exact(runs_dir, run)
+    folder = _named(runs_dir, run)
     need_root_unless_own("Renaming a run", [folder.path])
     rename_run(folder, title.strip())
     if as_json:
@@ -86,9 +102,9 @@ def delete(
     """
     from fsconsole.devices import scratch
     from fsconsole.engine.cleanup import clean_folder
-    from fsconsole.journal.store import delete_run, is_alive, open_exact
+    from fsconsole.journal.store import delete_run, is_alive
 
-    folder = open_exact(runs_dir, run)
+    folder = _named(runs_dir, run)
     need_root_unless_own("Deleting a run", [folder.path])
     if is_alive(folder):
         raise RunLives(run=folder.name)

@@ -22,12 +22,13 @@ from fsconsole.cli.complaint import complain, is_live, mute, say, terminal_width
 from fsconsole.client.children import ask
 from fsconsole.client.engine import remove_owned_scratch, withdraw
 from fsconsole.client.follow import POLL_S, RunFollower, View, follow
-from fsconsole.client.runs import look
+from fsconsole.client.runs import look, resumed_from
 from fsconsole.errors import FsconsoleError, OutputLost
 from fsconsole.errors.runs import EngineDied, EngineNotListening, RunOver
 from fsconsole.journal.events import NAMES, Batch
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import create_run
+from fsconsole.model import DEFAULT_RUNS_DIR, RUNS_VARIABLE
 from fsconsole.model.contract import event_text
 from fsconsole.model.events import RunFinished, Verb
 from fsconsole.model.run import RunRequest
@@ -271,7 +272,7 @@ def run_view(stream: TextIO | None = None, *, as_json: bool = False) -> Iterator
         yield PrintedView(lambda _previous, _state, batch: json_lines(batch), stream)
         return
     if not is_live(stream):
-        yield PrintedView(lambda previous, state, _batch: plain_lines(previous, state), stream)
+        yield PrintedView(lambda *seen: map(_resumed_here, plain_lines(*seen[:2])), stream)
         return
     console = Console(file=stream, markup=False, highlight=False, emoji=False)
     with Live(console=console, auto_refresh=False, transient=True) as live:
@@ -332,11 +333,15 @@ class LiveView:
         return self._ranked[1]
 
 
+def _resumed_here(standing: str) -> str:
+    return resumed_from(standing, os.environ.get(RUNS_VARIABLE, DEFAULT_RUNS_DIR))
+
+
 def _lines(state: RunState, now_ns: int, width: int) -> list[str]:
     request = state.request
     title = printable(f"{request.plan.title} ({request.run_id})".lstrip())
     if state.status is RunStatus.FINISHED:
-        return [title, printable(status_words(state, alive=False))]
+        return [title, printable(_resumed_here(status_words(state, alive=False)))]
     if state.current_cell is None:
         return [title, place_words(state, now_ns)]
     planned = request.plan.cells[state.current_cell]

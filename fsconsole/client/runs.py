@@ -80,10 +80,31 @@ def look(folder: RunFolder) -> Look:
         why = error.strerror or str(error)
         raise JournalUnusable(path=folder.journal, why=why) from error
     words = status_words(state, alive=alive, read_only=read_only, is_imported=folder.is_imported)
-    runs_dir = os.path.dirname(folder.path)
-    if RESUME in words and runs_dir != DEFAULT_RUNS_DIR and not words.endswith("--runs DIR"):
-        words += f" --runs {shlex.quote(runs_dir)}"
-    return Look(state, alive, words)
+    gone = "" if alive else _file_gone(state)
+    if RESUME in words and gone:
+        words = f"{words.partition(RESUME)[0]}; it can't be resumed, its scratch file {gone} is gone"
+    return Look(state, alive, resumed_from(words, os.path.dirname(folder.path)))
+
+
+def resumed_from(standing: str, runs_dir: str) -> str:
+    """Return a standing whose command that resumes the run, if there is one, names the directory of runs."""
+    if RESUME not in standing or runs_dir == DEFAULT_RUNS_DIR or standing.endswith("--runs DIR"):
+        return standing
+    return f"{standing} --runs {shlex.quote(runs_dir)}"
+
+
+def _file_gone(state: RunState) -> str:
+    """Return the file of a run's scratch device that was removed; empty where none was. A disk may be plugged in again."""
+    for target in state.request.targets:
+        try:
+            if target.identity.scratch_id and target.backing_file:
+                os.stat(target.backing_file)
+        except FileNotFoundError:
+            return target.backing_file
+        except OSError:
+            # It can't be told, as without root.
+            continue
+    return ""
 
 
 def look_at(folder: RunFolder) -> ListedRun:

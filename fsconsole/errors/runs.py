@@ -231,6 +231,10 @@ class NoRuns(RunMissing):
     advice = "`fsconsole demo` makes one; --runs DIR names another directory."
 
 
+class NoRunsDirectory(NoRuns):
+    sentence = "There is no directory {runs_dir}."
+
+
 class RunAmbiguous(FsconsoleError, exit_code=ExitCode.RUN_MISSING):
     """A beginning that several runs have; candidates are the newest of them."""
 

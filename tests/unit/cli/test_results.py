@@ -109,4 +109,5 @@ def test_the_list_of_runs_is_this_one(tmp_path: Path) -> None:
     told = run_command("runs", "--json", "--runs", str(tmp_path)).stdout
     assert json.loads(told)["runs"][0]["title"] == "evil \x1b[31m\ntitle"
     assert told.isascii()
+    (tmp_path / "none").mkdir()
     assert json.loads(run_command("runs", "--json", "--runs", str(tmp_path / "none")).stdout)["runs"] == []

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import os
+import re
 import shutil
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fsconsole.cli.complaint import require_agreement, with_runs
 from fsconsole.cli.declared import declared_commands
+from fsconsole.cli.viewer import run_view
+from fsconsole.client.runs import look
 from fsconsole.errors import ExitCode
 from fsconsole.errors.runs import StillNeeded
+from fsconsole.journal.events import Batch, Cursor
+from fsconsole.journal.past import read_state
+from fsconsole.journal.store import create_run, open_run
 from fsconsole.model.events import Outcome, RunFinished
 from tests.unit.cli.recorded import IN_MKFS, STARTED, Terminal, make_run, run_command, write
 
@@ -65,6 +73,8 @@ def test_a_run_is_deleted_after_a_question_or_with_yes_alone(runs: Path, monkeyp
     done = run_command("runs", "delete", RUN, "--runs", str(runs))
     assert (done.returncode, done.stdout) == (ExitCode.CONSENT_MISSING, "")
     assert done.stderr.startswith(f"fsconsole: {why}, with 2 of 2 cells left.\nhint: Add --yes ")
+    assert run_command("runs", "delete", "latest", "--runs", str(runs)).stderr.startswith(f"fsconsole: {why}")
+    assert run_command("runs", "delete", RUN[:8], "--runs", str(runs)).returncode == ExitCode.RUN_MISSING
     for said, agreed in (("\n", False), ("n\n", False), ("y\n", True)):
         terminal = Terminal()
         monkeypatch.setattr("sys.stdin", Terminal(said))
@@ -95,11 +105,53 @@ def test_hints_repeat_the_directory_of_runs_so_that_they_can_be_copied(runs: Pat
     )
 
 
+def test_every_line_that_says_how_to_resume_names_the_directory_of_runs(runs: Path) -> None:
+    for command in (("attach", RUN), ("runs",), ("show", RUN)):
+        done = run_command(*command, "--runs", str(runs))
+        said = " ".join((done.stdout + done.stderr).split())
+        assert "fsconsole resume" in said
+        assert len(re.findall("fsconsole resume [^ ]+ --runs", said)) == said.count("fsconsole resume"), command
+
+
+def test_a_followed_run_that_was_stopped_is_resumed_from_its_directory(
+    runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FSCONSOLE_RUNS", str(runs))
+    state, stream = look(open_run(str(runs))).state, io.StringIO()
+    with run_view(stream) as view:
+        view.show(state, Batch(Cursor()))
+    assert stream.getvalue().endswith(f"fsconsole resume {RUN} --runs '{runs}'\n")
+
+
+def test_a_run_whose_scratch_file_was_removed_is_not_offered_to_be_resumed(tmp_path: Path) -> None:
+    file = tmp_path / "scratch.img"
+    request = read_state(make_run(tmp_path / "others")).request
+    (target,) = request.targets
+    scratch = replace(target, backing_file=str(file))
+    write(
+        create_run(str(tmp_path / "runs"), replace(request, targets=(scratch,))),
+        (STARTED, RunFinished(Outcome.STOPPED)),
+    )
+    for is_there in (True, False):
+        file.touch() if is_there else file.unlink()
+        said = " ".join(run_command("runs", "--runs", str(tmp_path / "runs")).stdout.split())
+        assert ("fsconsole resume" in said) is is_there
+    assert said.endswith(f"; it can't be resumed, its scratch file {file} is gone")
+
+
+def test_a_directory_of_runs_that_is_not_there_is_told_and_an_empty_one_has_no_runs(tmp_path: Path) -> None:
+    done = run_command("runs", "--runs", str(tmp_path / "none"))
+    assert (done.returncode, done.stdout) == (ExitCode.RUN_MISSING, "")
+    assert done.stderr.startswith(f"fsconsole: There is no directory {tmp_path / 'none'}.\nhint: ")
+    assert run_command("runs", "--runs", str(tmp_path)).returncode == 0
+
+
 def test_hints_name_no_directory_where_it_is_the_default_or_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "`fsconsole runs` or `fsconsole runs --help` or `fsconsole catalog`, `ls`"
     assert with_runs(text) == text
     monkeypatch.setenv("FSCONSOLE_RUNS", "/srv/r")
     assert with_runs(text) == text.replace("`fsconsole runs`", "`fsconsole runs --runs /srv/r`")
+    assert with_runs("`fsconsole plan - < plan.toml`") == "`fsconsole plan - --runs /srv/r < plan.toml`"
 
 
 def test_hints_name_the_directory_on_every_command_that_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:

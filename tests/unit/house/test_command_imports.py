@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 from tests.unit.house.source import CHECKOUT
 
@@ -34,12 +35,12 @@ def ended(script: str, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(argv, cwd=CHECKOUT, check=False, capture_output=True, text=True)
 
 
-def test_a_command_that_takes_words_and_flags_loads_no_library_that_checks_types_or_draws():
+def test_a_command_that_takes_words_and_flags_loads_no_library_that_checks_types_or_draws(tmp_path: Path):
     for words in (
         ("devices", "--json"),
         ("catalog", "ext4", "--json"),
         ("plan", "configs/demo.toml", "--json", "--cell", "0"),
-        ("runs", "--json", "--runs", "/nonexistent"),
+        ("runs", "--json", "--runs", str(tmp_path)),
         ("scratch", "list", "--json"),
     ):
         # To load pydantic takes 70 ms, as much as all the rest of a short command.
