@@ -219,7 +219,7 @@ VARIANT = (
     Key("mount", a_text(), "Words as mount -o takes them.", "", hint="as mount -o takes them: noatime,nodelalloc"),
     Key("tune", a_text(), "Words as tune2fs takes them; ext filesystems only.", "",
         hint="as tune2fs takes them, between mkfs and mount; ext filesystems only"),
-    Key("label", a_text(MAX_NAME_CHARACTERS), "Its name in lists and grids; by default made from what differs.", "",
+    Key("label", a_text(MAX_NAME_CHARACTERS), "Its name in lists and grids; by default what differs, of the only row of a filesystem all its options.", "",
         hint="its name in lists and grids; empty: made from what differs"),
     Key("as_printed", a_text(MAX_NAME_CHARACTERS), "The words of a publication that these stand for.", "",
         hint="the words of a publication that these stand for; empty: none"),
