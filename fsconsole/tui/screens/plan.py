@@ -313,7 +313,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
                 self.query_one("#lines", Choices).go_to(f"load {place}")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "find":
+        if action in {"find", "repeats"}:
             return not any(shown_filter.is_typing for shown_filter in self.query(ListFilter))
         if action == "back":
             is_left = self.focused is not None and self.focused.id != "sections"
