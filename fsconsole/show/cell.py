@@ -26,7 +26,7 @@ from fsconsole.results.table import Column, TableRow, TableValue
 from fsconsole.show.charts import HistogramValue, PlotValue, Series, Threshold
 from fsconsole.show.lines import TextLine, text_lines
 from fsconsole.show.progress import begun_ns, command_words
-from fsconsole.text import cells_of, pad_left, pad_right, printable, printable_lines, shorten_middle
+from fsconsole.text import cells_of, pad_left, pad_right, printable, printable_lines, shorten_end, shorten_middle
 from fsconsole.units import fixed, format_bytes, format_guess, format_rate, format_seconds, significant
 
 _COLUMN_CELLS, _FIGURE_CELLS = 16, 12
@@ -49,8 +49,9 @@ def title_lines(state: RunState, cell: Cell, row: str, place: tuple[int, int], w
 
 
 def figure_lines(cell: CellState, width: int) -> tuple[TextLine, ...]:
-    """Return all measurements of a cell, step by step, each with how it is taken."""
+    """Return all measurements of a cell, step by step; how each is taken stands with the first of its kind."""
     lines: list[TextLine] = []
+    explained: set[Metric] = set()
     for step in cell.steps:
         outcome = step.outcome.value if step.outcome is not None else "running, or interrupted"
         took = f" in {format_seconds(step.elapsed_s)}" if step.outcome is not None else ""
@@ -59,15 +60,19 @@ def figure_lines(cell: CellState, width: int) -> tuple[TextLine, ...]:
         said = f"{step.kind.value}: {step.title} ({outcome}{took}{verdict}{why})"
         lines += text_lines(said, width, "strong")
         for measurement in step.measurements:
-            lines += _measured(measurement, width)
+            is_first = measurement.metric not in explained
+            explained.add(measurement.metric)
+            lines += _measured(measurement, width, explains=is_first)
     return tuple(lines) or (TextLine("No step has started."),)
 
 
-def _measured(measurement: Measurement, width: int) -> list[TextLine]:
+def _measured(measurement: Measurement, width: int, *, explains: bool = True) -> list[TextLine]:
     metric = measurement.metric
     scale = scale_for(metric, (measurement.value,))
     figure = f"{scale.text(measurement.value)} {scale.unit}".strip()
     lead = f"  {metric.column:<{_COLUMN_CELLS}} {figure:>{_FIGURE_CELLS}}  "
+    if not explains:
+        return [TextLine(shorten_end(lead.rstrip(), width))]
     # A column sums up the load and its drain; here each step has its own.
     return text_lines(metric.help.replace("in the load and its drain", "in this step"), width, lead=lead)
 

@@ -27,6 +27,7 @@ TESTED_ELSEWHERE = {
     "fsconsole cleanup": "tests/loop/test_kill_engine.py",
     "sudo ./bootstrap demo": "tests/loop/test_commands.py, tests/unit/house/test_bootstrap.py",
     "sudo ./bootstrap test": "",
+    "sudo ./bootstrap --version": "tests/unit/house/test_bootstrap.py",
     'sudo ln -s "$PWD/.venv/bin/fsconsole" /usr/local/sbin/': "tests/unit/house/test_bootstrap.py",
 }
 """The files with its tests; none of the test command itself, and of the link to the program, whose making is tested."""
@@ -51,6 +52,7 @@ def test_the_commands_of_the_readme_lead_from_a_device_to_an_applied_row(
     more = {
         "devices": (),
         "plan --list": (),
+        "completion": (),
         "scratch": ("--dir", str(scratch_folder)),
         "quick": (*runs, "--size", "4MiB"),
     }

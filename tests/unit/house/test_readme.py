@@ -29,7 +29,7 @@ from fsconsole.plan.rows import list_candidates, rows_of
 from tests.unit.house.source import CHECKOUT
 
 CODE = re.compile(r"```.*?```|`[^`]+`", re.DOTALL)
-MENTIONED = re.compile(r"^[ `]*(?:sudo )?(?:fsconsole|\./bootstrap) ([a-z-]+)", re.MULTILINE)
+MENTIONED = re.compile(r"^[ `]*(?:sudo )?(?:fsconsole|\./bootstrap) ([a-z][a-z-]*)", re.MULTILINE)
 
 
 LINK = re.compile(r"\]\(([^)#]*)(?:#([^)]*))?\)")
