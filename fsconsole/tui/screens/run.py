@@ -407,7 +407,7 @@ class RunScreen(ConsoleScreen):
 
     @work
     async def action_stop_now(self) -> None:
-        told = "What this cell measured is lost; finished cells are kept. The run can be resumed."
+        told = "The step that runs now is lost; finished steps keep their figures. Resuming the run repeats the cell."
         if await self.agreed("Stop the run now?", told, yes="Stop now"):
             self._ask(Verb.STOP_NOW)
 
