@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 _UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
@@ -152,3 +153,13 @@ def _character_cells(character: str) -> int:
 KIB, MIB, GIB, TIB = 2**10, 2**20, 2**30, 2**40
 SECTOR_BYTES = 512
 """The unit of the kernel's sector counts, whatever the device's own sector (Documentation/block/stat.rst)."""
+
+
+_LONGEST_WORD = 100
+"""Characters of a word that is compared: the time grows with their square."""
+
+
+def did_you_mean(word: str, known: Iterable[str], most: int = 3) -> str:
+    """Return "Did you mean ...?" with the known words that are near, at most so many, printable; empty where none is."""
+    near = difflib.get_close_matches(word[:_LONGEST_WORD], list(known), n=most)
+    return f"Did you mean {printable(', '.join(near))}?" if near else ""

@@ -18,6 +18,7 @@ from fsconsole.errors.targets import (
     PlanKeyMissing,
     PlanUnknownKey,
 )
+from fsconsole.text import did_you_mean
 
 _MOST_NEAREST = 12
 LONGEST_TEXT = 2000
@@ -41,8 +42,7 @@ def nearest_words(word: str, valid: Iterable[str]) -> str:
 
 def close_words(word: str, valid: Sequence[str]) -> str:
     """Return "Did you mean ...?" with the words that are near, or else all that are valid, as a sentence."""
-    near = difflib.get_close_matches(word[:100], valid, n=3)
-    return f"Did you mean {', '.join(near)}?" if near else f"Choose one of: {nearest_words(word, valid)}."
+    return did_you_mean(word, valid) or f"Choose one of: {nearest_words(word, valid)}."
 
 
 Made = TypeVar("Made")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
-from difflib import get_close_matches
 from enum import EnumMeta
 from functools import partial
 from importlib import import_module
@@ -21,6 +20,7 @@ from typer.main import get_group
 
 from fsconsole import __version__
 from fsconsole.model import DEFAULT_RUNS_DIR, RUNS_VARIABLE
+from fsconsole.text import did_you_mean
 
 # Words of the command line as they were typed.
 #
@@ -193,9 +193,8 @@ class Group(TyperGroup):
         if args[0] not in names and not args[0].startswith("-"):
             from fsconsole.errors import UnknownCommand
 
-            near = ", ".join(get_close_matches(args[0], names, n=2))
-            nearest = f"Did you mean {near}? " if near else ""
-            raise UnknownCommand(name=args[0], group=ctx.command_path, nearest=nearest)
+            near = did_you_mean(args[0], names, most=2)
+            raise UnknownCommand(name=args[0], group=ctx.command_path, nearest=near and f"{near} ")
         name, command, rest = super().resolve_command(ctx, args)
         take_as_typed(command.get_params(ctx) if command is not None else ())
         if command is not None:

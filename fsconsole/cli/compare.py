@@ -14,7 +14,7 @@ from fsconsole.cli.curves import Axis, OfVariant, Svg, WithCurves, check_curves,
 from fsconsole.cli.results import Format, InJson, Spreadsheet, ToFormat, format_of
 from fsconsole.errors import Misused
 from fsconsole.model import DEFAULT_RUNS_DIR
-from fsconsole.text import counted, printable, wrap
+from fsconsole.text import counted, did_you_mean, printable, wrap
 
 if TYPE_CHECKING:
     from fsconsole.model.figures import Publication
@@ -175,8 +175,6 @@ def _part(word: str, runs_dir: str, seen: set[str]) -> Sequence[RunState] | Publ
 
 def _varied(text: str) -> tuple[Varied, ...]:
     """Return what --vary names. Raises Misused."""
-    from difflib import get_close_matches
-
     from fsconsole.results.environment import Varied
 
     known = {kind.value.rstrip("s"): kind for kind in Varied}
@@ -184,9 +182,9 @@ def _varied(text: str) -> tuple[Varied, ...]:
     for name in names:
         if name not in known:
             values = [kind.value for kind in Varied]
-            near = ", ".join(get_close_matches(name, values, n=1))
+            near = did_you_mean(name, values, most=1)
             what = f"--vary takes {', '.join(values)}, not '{printable(name)}'."
-            raise Misused(what=what, nearest=f"Did you mean {near}? " if near else "", command=_COMMAND)
+            raise Misused(what=what, nearest=near and f"{near} ", command=_COMMAND)
     return tuple(known[name] for name in dict.fromkeys(names))
 
 

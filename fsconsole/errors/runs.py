@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 from fsconsole.errors import ExitCode, FsconsoleError
-from fsconsole.text import printable
+from fsconsole.text import did_you_mean
 
 
 class SystemRefused(FsconsoleError):
@@ -125,10 +123,8 @@ class UnknownColumn(FsconsoleError, exit_code=ExitCode.USAGE):
     @property
     def hint(self) -> str:
         """Hint: names that are near, or else the command that lists all."""
-        near = get_close_matches(self.name[:100], self.nearest.split(", "))
-        if not near:
-            return self._worded(self.advice)
-        return f"Did you mean {printable(', '.join(near))}? `fsconsole results --help` lists all."
+        near = did_you_mean(self.name, self.nearest.split(", "))
+        return f"{near} `fsconsole results --help` lists all." if near else self._worded(self.advice)
 
 
 class UnknownBaseline(FsconsoleError, exit_code=ExitCode.USAGE):

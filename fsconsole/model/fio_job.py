@@ -16,6 +16,7 @@ from functools import lru_cache
 
 from fsconsole.errors.targets import FioJobRefused
 from fsconsole.model import fio_keys as keys
+from fsconsole.text import did_you_mean
 
 MAX_JOB_CHARACTERS = 64 * 1024
 _MAX_LINE_BYTES = 4000
@@ -282,8 +283,7 @@ def _option(path: str, number: int, line: str) -> FioOption:
     if name in keys.REFUSED:
         raise FioJobRefused(path, number, key, *keys.REFUSED[name])
     if name not in keys.ALLOWED:
-        near = difflib.get_close_matches(key[:60], sorted(keys.ALLOWED | keys.ALIASES.keys()), n=3)
-        wanted = f"Did you mean {', '.join(near)}?" if near else "Remove it."
+        wanted = did_you_mean(key, sorted(keys.ALLOWED | keys.ALIASES.keys())) or "Remove it."
         raise FioJobRefused(path, number, key[:60], "not a key that a job may have here", wanted)
     for why, wanted in _wrong(option):
         raise FioJobRefused(path, number, line[:80], why, wanted)

@@ -6,7 +6,6 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,7 +37,7 @@ from fsconsole.plan.planfile import ArrayAxis, Checklist, PlanFile, VariantText
 from fsconsole.plan.read_workload import read_workloads
 from fsconsole.plan.scaling import wrong_keep
 from fsconsole.plan.shipped import RECIPES, configs_folder
-from fsconsole.text import MIB
+from fsconsole.text import MIB, did_you_mean
 
 MAX_PLAN_FILE_BYTES = MIB
 _SUFFIX = ".toml"
@@ -61,9 +60,8 @@ def find_config(name: str, why: str = "") -> Path:
     shipped = {path.stem: path for path in list_configs()}
     found = shipped.get(name.removesuffix(_SUFFIX))
     if found is None:
-        near = get_close_matches(name.removesuffix(_SUFFIX)[:100], shipped, n=1)
-        nearest = f"Did you mean {near[0]}? " if near else ""
-        raise PlanMissing(name, why or "no such file, and no shipped plan of that name", nearest)
+        near = did_you_mean(name.removesuffix(_SUFFIX), shipped, most=1)
+        raise PlanMissing(name, why or "no such file, and no shipped plan of that name", near and f"{near} ")
     return found
 
 
