@@ -238,10 +238,13 @@ def remove(
 ) -> None:
     """Detach a scratch device and delete its file. Refused while it is in use.
 
-    Asks first, or wants --yes, if it holds what no run left there, or a run in the runs folder (--runs) can be resumed on it.
+    Asks first, or wants --yes, if it holds what no run left there, if a run in the runs folder (--runs) can be resumed on it,
+    or if it was made for a run that is not there.
     """
+    from fsconsole.client.engine import purpose_of
     from fsconsole.devices import scratch
     from fsconsole.engine.cleanup import resumable_on
+    from fsconsole.journal.store import list_runs
     from fsconsole.preflight.prepare import kept_on
 
     need_root("Removing a scratch device")
@@ -249,6 +252,10 @@ def remove(
     if not yes:
         needs = [kept_on(found)]
         needs += [f"run {run} can be resumed on it" for run in resumable_on(found.scratch_id, runs)]
+        if found.purpose.startswith(purpose_of("")) and found.purpose not in {
+            purpose_of(folder.name) for folder in list_runs(runs)
+        }:
+            needs.append(f"it was made for {found.purpose}, which is not in {runs} and may be resumed elsewhere")
         require_agreement(printable(found.path), "; ".join(filter(None, needs)), yes=yes)
     scratch.remove(found)
     if as_json:

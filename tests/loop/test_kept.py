@@ -204,6 +204,16 @@ def test_a_scratch_file_with_somebodys_filesystem_is_neither_wiped_nor_removed_u
     assert not os.path.exists(renamed)
 
 
+def test_a_scratch_device_that_was_made_for_a_run_of_another_folder_is_not_removed_unasked(
+    scratch_folder: Path, tmp_path: Path
+) -> None:
+    made = scratch.create(MIB, str(scratch_folder), purpose="run elsewhere")
+    remove = ("scratch", "remove", made.scratch_id, "--dir", str(scratch_folder), "--runs", str(tmp_path / "runs"))
+    fails(ExitCode.CONSENT_MISSING, *remove, names=("made for run elsewhere", "--yes"))
+    succeed(*remove, "--yes")
+    assert not os.path.exists(made.path)
+
+
 def test_a_scratch_file_that_was_renamed_after_a_stop_is_not_wiped(own_scratch: Scratch, begin: Begin) -> None:
     folder = stopped(begin, "ext4", own_scratch.device)
     renamed = Path(own_scratch.path).with_name("vm-disk.img")
