@@ -93,9 +93,10 @@ def take_as_typed(parameters: Iterable[Any]) -> None:
             parameter._runtime_param = AsChosen(descriptor)
 
 
-# Options of several commands.
+# Options and arguments of several commands.
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+RunName = Annotated[str, typer.Argument(metavar="RUN", help="Name of a run, a prefix of it, or latest.")]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line.")]
 
 

@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from fsconsole.cli.app import AsJson, RunsDir
+from fsconsole.cli.app import AsJson, RunName, RunsDir
 from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.text import printable
 
 
 def export(
-    run: Annotated[str, typer.Argument(metavar="RUN", help='Name of a run, a prefix of it, or "latest".')],
+    run: RunName,
     file: Annotated[str, typer.Argument(metavar="FILE", help="File to write, as RUN.fsrun.")],
     *,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,

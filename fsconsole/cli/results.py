@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fsconsole.cli.app import RunsDir
+from fsconsole.cli.app import RunName, RunsDir
 from fsconsole.cli.curves import Axis, OfVariant, Svg, WithCurves, check_curves, draw_curves
 from fsconsole.errors import Misused
 from fsconsole.journal.folder import LATEST
@@ -130,7 +130,7 @@ Cells = Annotated[
 
 
 def results(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="Name of a run, or a prefix of it.")] = LATEST,
+    run: RunName = LATEST,
     *,
     output: ToFormat = Format.TABLE,
     as_json: InJson = False,

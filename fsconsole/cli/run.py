@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fsconsole.cli.app import AsJson, Devices, Directories, JsonLines, RunsDir
+from fsconsole.cli.app import AsJson, Devices, Directories, JsonLines, RunName, RunsDir
 from fsconsole.cli.complaint import (
     command_line,
     need_root,
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 
 Detach = Annotated[bool, typer.Option("--detach", help="Start in the background; `fsconsole attach` follows it.")]
-RunName = Annotated[str, typer.Argument(metavar="RUN", help="Name of a run, or a prefix of it.")]
 
 
 def run(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fsconsole.cli.app import AsJson, RunsDir
+from fsconsole.cli.app import AsJson, RunName, RunsDir
 from fsconsole.errors import Misused
 from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.text import pad_left, pad_right, printable
@@ -22,7 +22,7 @@ _COMMAND = "fsconsole show"
 
 
 def show(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="Name of a run, a prefix of it, or latest.")],
+    run: RunName,
     cell: Annotated[
         str | None, typer.Argument(metavar="CELL", help="Number of a cell, from 1; default: all in brief.")
     ] = None,
