@@ -91,7 +91,9 @@ def short_plan_lines(  # noqa: PLR0913 (as plan_lines)
     for target in targets:
         for number, (text, _) in enumerate(target_told(target)):
             yield from hanging("       " if number else "wipes  ", text.strip(), width)
-    yield from hanging("costs  ", f"{size} written{_of_it(plan.cells, targets)}, est. {lasts}", width)
+    rate = units.format_rate(plan.estimate.assumed_bytes_per_s)
+    limit = f"; far less where loads with a time limit write slower than {rate}" if plan.estimate.timed_bytes else ""
+    yield from hanging("costs  ", f"{size} written{_of_it(plan.cells, targets)}{limit}; est. {lasts}", width)
     yield from hanging("finds  ", _short_power(power), width)
     for note in notes:
         yield from hanging("note   ", printable(note), width)
