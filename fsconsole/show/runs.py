@@ -182,6 +182,7 @@ def _row(run: RunEntry, mark: str) -> TableRow:
     tone = "strong" if run.is_living else ""
     # With its reason where that is short.
     said = printable(run.listed.standing).partition(RESUME)[0].partition(", and could not say why")[0]
+    said = said.partition("; it can't be resumed")[0]
     said = (said if cells_of(said) <= _MOST_STANDING else said.partition(": ")[0].partition(", ")[0]) or "-"
     digest = run.digest or Digest()
     best = shorten_middle(digest.best, _MOST_BEST)

@@ -144,7 +144,7 @@ async def test_runs_results_and_a_cell_look_as_kept(
     async with drive(console(runs_dir="runs"), "5", size=size) as pilot:
         await shows(pilot, "5 runs", "finished: 1 of 2 cells failed", "engine died in workload of cell 6")
         await pilot.press("down", "down")
-        await shows(pilot, "C cleans up, r resumes it")
+        await shows(pilot, "it can't be resumed, its scratch file")
         assert_looks_as_kept(pilot, f"runs-{size[0]}x{size[1]}")
     folder = recorded("killed", Path("one"))
     async with drive(console(runs_dir="one", folder=folder), "4", size=size) as pilot:

@@ -64,7 +64,10 @@ async def test_every_run_says_where_it_stands(size: tuple[int, int], tmp_path: P
         assert all(len(line) <= size[0] for line in shown.splitlines())
 
 
-async def test_the_footer_offers_resume_and_clean_up_only_where_there_is_something_to_do(tmp_path: Path) -> None:
+async def test_the_footer_offers_resume_and_clean_up_only_where_there_is_something_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fsconsole.client.runs._file_gone", lambda _state: "")
     (tmp_path / "one").mkdir()
     recorded("grid", tmp_path / "one")
     async with in_the_list(console(runs_dir=tmp_path / "one")) as pilot:
