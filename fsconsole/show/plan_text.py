@@ -92,8 +92,8 @@ def short_plan_lines(  # noqa: PLR0913 (as plan_lines)
         for number, (text, _) in enumerate(target_told(target)):
             yield from hanging("       " if number else "wipes  ", text.strip(), width)
     rate = units.format_rate(plan.estimate.assumed_bytes_per_s)
-    limit = f"; far less where loads with a time limit write slower than {rate}" if plan.estimate.timed_bytes else ""
-    yield from hanging("costs  ", f"{size} written{_of_it(plan.cells, targets)}{limit}; est. {lasts}", width)
+    limit = f" at {rate}" if plan.estimate.timed_bytes else ""
+    yield from hanging("costs  ", f"{size} written{limit}{_of_it(plan.cells, targets)}, est. {lasts}", width)
     yield from hanging("finds  ", _short_power(power), width)
     for note in notes:
         yield from hanging("note   ", printable(note), width)
