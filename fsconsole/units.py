@@ -18,6 +18,8 @@ _SIZE_FACTORS = {
     "K": KIB, "M": MIB, "G": GIB, "T": TIB,
     "KiB": KIB, "MiB": MIB, "GiB": GIB, "TiB": TIB, "PiB": 2**50,
 }  # fmt: skip
+_SIZE_UNITS = {spelled: unit for unit in _SIZE_FACTORS for spelled in (unit.lower(), unit.upper())}
+_SIZE_UNITS |= {unit: unit for unit in _SIZE_FACTORS}
 _TIME_FACTORS = {
     "": 1.0,
     "s": 1.0,
@@ -34,9 +36,11 @@ _BINARY_STEPS = (("TiB", TIB), ("GiB", GIB), ("MiB", MIB), ("KiB", KIB))
 def parse_bytes(text: str) -> int:
     """Return the bytes that a size such as "64KiB", "1.5GiB" or "4096" means.
 
-    Single letters are binary (4G is 4 GiB), as mkfs and truncate read them. Raises BadQuantity.
+    Single letters are binary (4G is 4 GiB), as mkfs and truncate read them, but for k, which is 1000. Case matters for
+    that letter alone. Raises BadQuantity.
     """
-    number, unit = _split(text, _SIZE_FACTORS, "a size", "4096, 64KiB, 1.5GiB, 500MB")
+    number, unit = _split(text, _SIZE_UNITS, "a size", "4096, 64KiB, 1.5GiB, 500MB")
+    unit = _SIZE_UNITS[unit]
     whole, _, part = number.partition(".")
     part = part.rstrip("0")
     # In whole numbers: as a float 4.1GB is a little less than 4100000000 bytes. The bound first: none has many digits then.

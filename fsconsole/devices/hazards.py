@@ -228,9 +228,9 @@ def _questions(evidence: Evidence) -> Iterator[Case]:
         yield Case("blank-twin", f"may be the same disk as {path}: one size and serial number, and both are blank")
     if evidence.is_uncounted:
         yield Case("uncounted", "has no count of writes, so that one before the start may go unnoticed")
-    for process in evidence.hidden_processes:
-        hint = "Nothing to do: fsconsole made its file for itself." if evidence.device.is_scratch else ""
-        yield Case(HIDDEN_PROCESS, f"may be open in {process}, which does not show what it has open", hint=hint)
+    # The file of a scratch device was made by fsconsole for itself: there is nothing to look at.
+    for process in () if evidence.device.is_scratch else evidence.hidden_processes:
+        yield Case(HIDDEN_PROCESS, f"may be open in {process}, which does not show what it has open")
 
 
 def _kept(evidence: Evidence) -> str:

@@ -240,13 +240,14 @@ def listing(directory: str = DEFAULT_SCRATCH_DIR) -> tuple[Scratch, ...]:
 
 
 def find(name: str, directory: str = DEFAULT_SCRATCH_DIR) -> Scratch:
-    """Return the scratch device that name means: its device, its id, its file's path or the file's name.
+    """Return the scratch device that name means: its device, its id, its file's path or the file's name, with or without its ending.
 
     Raises ScratchMissing.
     """
     for scratch in listing(directory):
         paths = [path for path in (scratch.path, scratch.device) if path]
-        if name in {scratch.scratch_id, *paths, *map(os.path.basename, paths)}:
+        names = [os.path.basename(path) for path in paths]
+        if name in {scratch.scratch_id, *paths, *names, *(one.removesuffix(".img") for one in names)}:
             return scratch
     if "/" not in name:
         raise ScratchMissing(name=name)

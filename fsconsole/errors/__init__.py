@@ -140,7 +140,7 @@ class UnknownCommand(FsconsoleError, exit_code=ExitCode.USAGE):
 class DumbTerminal(FsconsoleError, exit_code=ExitCode.TERMINAL_DUMB):
     term: str
     sentence = "This terminal (TERM={term}) can't show the console."
-    advice = "`fsconsole run` and `fsconsole results` work on any terminal."
+    advice = "`fsconsole run PLAN --device DEV` and `fsconsole results` work on any terminal."
 
 
 class NoTerminal(FsconsoleError, exit_code=ExitCode.TERMINAL_DUMB):

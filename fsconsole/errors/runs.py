@@ -344,6 +344,11 @@ class ArchiveRefused(FsconsoleError, exit_code=ExitCode.ARCHIVE_REFUSED):
     advice = "Copy the file again and compare `sha256sum` on both machines, or export the run again."
 
 
+class NoRunFile(ArchiveRefused):
+    sentence = "{path} is no run file of fsconsole: {why}."
+    advice = "`fsconsole export RUN` writes one."
+
+
 class ArchiveUnreadable(ArchiveRefused):
     sentence = "{path} can't be read: {why}."
     advice = "Check the path and its permissions."

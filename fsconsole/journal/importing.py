@@ -25,6 +25,7 @@ from fsconsole.errors.runs import (
     ArchiveUnreadable,
     JournalNewer,
     JournalUnusable,
+    NoRunFile,
     NoSpace,
     RunExists,
     RunsReadOnly,
@@ -60,10 +61,15 @@ def import_run(path: str, runs_dir: str) -> RunFolder:
             file = stack.enter_context(open(path, "rb", opener=_without_waiting))
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise ArchiveRefused(path, "it is no plain file")
+            if file.peek(2)[:2] not in (b"", _GZIP):
+                raise NoRunFile(path, "it begins like another kind of file")
             packed = stack.enter_context(gzip.GzipFile(fileobj=file))
         manifest = _read_manifest(packed, path)
         with _room_for(manifest, runs_dir):
             return _unpacked(packed, manifest, path, runs_dir)
+
+
+_GZIP = b"\x1f\x8b"
 
 
 def _without_waiting(path: str, flags: int) -> int:

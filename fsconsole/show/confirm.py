@@ -43,15 +43,15 @@ def offer_rows(
     if changed:
         said = (TextLine("Checked again: it has changed since you agreed:", "bad"),)
         rows += [*said, *(row for words in changed for row in block(words, width, "bad")), TextLine("")]
-    rows += _of_plan(offer, width)
     if offer.arrays:
         names = [printable(one.to_type) for one in offer.targets if one.path in offer.members]
         lead = "one consent for all" if offer.to_type else "all"
         told = f"Members of arrays, {lead} {len(names)}: {' '.join(names)}"
-        rows += [TextLine(""), *block(told, width, "strong", is_whole=True)]
+        rows += [*block(told, width, "strong", is_whole=True), TextLine("")]
     for target in offer.targets:
         lines = target_told(target, is_meant=not strayed)
-        rows += [TextLine(""), *(row for text, tone in lines for row in block(text, width, tone))]
+        rows += [*(row for text, tone in lines for row in block(text, width, tone)), TextLine("")]
+    rows += _of_plan(offer, width)
     if offer.arrays:
         arrays = _first_of([f"  {array.words}" for array in offer.arrays], _MOST_ARRAYS, "  and {} more")
         rows += [TextLine(""), *block("Arrays, one in each cell, stopped after it:", width)]
@@ -83,7 +83,7 @@ def asking_words(offer: PlanAnswer, strayed: Sequence[str] = ()) -> str:
             names = (
                 'the names of all devices above, each with what "this one" says, but of no scratch device, in order,'
             )
-        return f"To wipe{together}, type {names}, then Enter twice."
+        return f"To wipe{together}, type {names}, then F10 or Enter twice."
     if not offer.targets:
         return "No consent is required. Wipe and run resumes the run, which wipes its devices again."
     return "Only scratch devices are wiped. Enter on Wipe and run starts."
@@ -91,7 +91,13 @@ def asking_words(offer: PlanAnswer, strayed: Sequence[str] = ()) -> str:
 
 def may_begin(offer: PlanAnswer, typed: str) -> bool:
     """Return whether what was typed agrees to the offer, word by word."""
-    return not offer.refused and offer.runnable > 0 and typed.split() == printable(offer.to_type).split()
+    if offer.refused or not offer.runnable:
+        return False
+    wanted, words = printable(offer.to_type).split(), typed.split()
+    # As the name is shown above, with its directory, too.
+    return len(words) == len(wanted) and all(
+        word in (one, f"/dev/{one}") for word, one in zip(words, wanted, strict=True)
+    )
 
 
 def changes(before: PlanAnswer, after: PlanAnswer) -> tuple[str, ...]:

@@ -475,6 +475,12 @@ def lost_ticks(ticks: Mapping[str, Identity], listing: Listing) -> dict[str, str
     return {path: f"{path} was unticked: {why}." for path, why in found if why}
 
 
+def gone(known: Mapping[str, Identity], listing: Listing) -> tuple[str, ...]:
+    """Return the paths at which the device that was known there is no more."""
+    found = ((path, listing.at(path), one) for path, one in known.items())
+    return tuple(path for path, now, one in found if now is None or others(one, listed_identity(now.device)))
+
+
 def _lost(entry: ListedEntry | None, ticked: Identity) -> str:
     if entry is None:
         return "it is gone"

@@ -116,6 +116,7 @@ KEYS = (
         Use("output", "dismiss", "Close", "back"),
     )),
     Key(("f10",), "accept what the dialog asks for, or run the plan", (
+        Use("devices", "no_start", "Run", "say where a run is started"),
         Use("plan", "begin", "Run..", "confirm what is wiped, and run the plan", rank=1, asks=True),
         Use("confirm", "start", "Wipe and run", "start the run, once the name is typed", rank=1, priority=True, asks=True),
         Use("pick", "accept", "Take", "take the line at the cursor; F10 too", rank=1, shown=_FOR_ENTER),

@@ -255,7 +255,7 @@ def test_a_disk_that_is_swapped_while_confirm_shows_it_is_left_as_it_is(
     own_loop.attach(mine)
 
     async def act(pilot: Pilot[None]) -> None:
-        await shows(pilot, "mine", "then Enter twice")
+        await shows(pilot, "mine", "then F10 or Enter twice")
         own_loop.attach(theirs)
         await pilot.press("f10")
         await shows(pilot, f"REFUSED: {own_loop.path} is another device", "nothing can start")

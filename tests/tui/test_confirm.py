@@ -127,15 +127,32 @@ async def test_a_disk_is_wiped_only_when_its_name_was_typed() -> None:
     async with confirming({"plan": said(DISK, consent="CODE"), "run": BEGUN}, DISK) as shown:
         await shown.sees("type sdb")
         await shown.keys("f10", "enter", *"sda", "f10", "enter")
-        await shown.sees("That is not the name. To wipe, type sdb, then Enter twice.")
+        await shown.sees("That is not the name. To wipe, type sdb, then F10 or Enter twice.")
         assert shown.begun == []
-        await shown.keys("backspace", "b", "enter")
-        await shown.sees("Enter on Wipe and run starts.")
+        await shown.keys("backspace", "b")
+        await shown.sees("F10 starts, and so does Enter on Wipe and run.")
+        assert "not the name" not in picture(shown.pilot)
+        await shown.keys("enter")
         assert shown.begun == []
         await shown.keys("enter")
         await shown.its_end(FOLDER)
         (words,) = shown.begun
         assert words[words.index("--consent") + 1] == "CODE"
+
+
+async def test_where_it_does_not_fit_nothing_is_agreed_to_and_the_size_that_is_needed_is_said() -> None:
+    answers = {"plan": said(DISK, consent="CODE"), "run": BEGUN}
+    async with confirming(answers, DISK, size=(60, 16)) as shown:
+        await shown.sees("/dev/sdb", "would be LOST: ext4 '[/x]'", "type sdb")
+        await shown.keys(*"sdb")
+        await shown.pilot.resize_terminal(50, 12)
+        await shown.sees("60x16 at least.")
+        await shown.keys("f10", "enter", "enter")
+        assert shown.begun == []
+        await shown.pilot.resize_terminal(60, 16)
+        await shown.sees("would be LOST", "type sdb")
+        await shown.keys("f10")
+        await shown.its_end(FOLDER)
 
 
 async def test_beside_a_disk_that_looks_the_same_what_tells_them_apart_is_typed_too() -> None:

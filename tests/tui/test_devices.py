@@ -9,7 +9,8 @@ from fsconsole.show.terminal import ASCII
 from fsconsole.text import GIB
 from fsconsole.tui.screens import scratch_form
 from fsconsole.tui.screens.scratch_form import FreeSpace
-from tests.tui.at_devices import at_devices, go_to, targets
+from fsconsole.tui.widgets.lists import List
+from tests.tui.at_devices import at_devices, devices_of, go_to, targets
 from tests.tui.device_lists import FREE, LABELLED, NO_DEVICES, STORAGE_BOX, listed, many
 from tests.tui.harness import SIZES, Scripted, picture
 from tests.tui.snapshots import assert_looks_as_kept
@@ -124,3 +125,29 @@ async def test_a_click_on_a_head_says_that_devices_are_not_sorted() -> None:
         await shows(pilot, "17 devices")
         await pilot.click("#table", offset=(10, 0))
         await shows(pilot, "are not sorted by columns")
+
+
+async def test_the_cursor_stays_on_its_device_and_one_that_vanished_under_it_leaves_no_tick_on_another() -> None:
+    first, second, third, fourth = many(4)
+    children = Scripted({"devices": listed(first, second, third, fourth)})
+    async with at_devices(children) as pilot:
+        await go_to(pilot, third.path)
+        children.answers = {"devices": listed(second, third, fourth)}
+        await pilot.press("f5")
+        await shows(pilot, "3 devices")
+        assert devices_of(pilot).query_one("#table", List).key == third.path
+        children.answers = {"devices": listed(second, fourth)}
+        await pilot.press("f5")
+        await shows(pilot, f"{third.path} is gone.")
+        await pilot.press("space")
+        await shows(pilot, f"{third.path} is gone: nothing was ticked. Space again is for {fourth.path}.")
+        assert targets(pilot) == []
+        await pilot.press("space")
+        await until(pilot, lambda: targets(pilot) == [fourth.path])
+
+
+async def test_f10_says_where_a_run_is_started() -> None:
+    async with at_devices(listed(FREE)) as pilot:
+        await shows(pilot, "1 device")
+        await pilot.press("f10")
+        await shows(pilot, "2 is the plan, and F10 there confirms and runs it.")

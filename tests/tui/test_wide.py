@@ -79,7 +79,7 @@ SCREENS: tuple[tuple[Opened, str, tuple[str, ...]], ...] = (
     ),
     (
         confirm,
-        "To wipe, type sdb, then Enter twice.",
+        "To wipe, type sdb, then F10 or Enter twice.",
         (r"│   would be LOST: ext4 '\[/x\]', UUID 2b9570c7-4191-4350-b671-b53e98ae2219, 64.0 MiB +│$",),
     ),
     (

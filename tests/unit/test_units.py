@@ -61,6 +61,12 @@ def test_a_duration_is_as_fine_as_it_is_known(elapsed_s: float, duration: str, c
     assert format_guess(elapsed_s) == guess
 
 
+def test_a_size_means_the_same_in_small_letters_but_for_k() -> None:
+    for small, usual in (("64m", "64M"), ("64mb", "64MB"), ("64mib", "64MiB"), ("4g", "4GiB"), ("2KIB", "2KiB")):
+        assert parse_bytes(small) == parse_bytes(usual), small
+    assert (parse_bytes("4k"), parse_bytes("4K")) == (4000, 4096)
+
+
 @pytest.mark.parametrize("text", [str(2**63), "8388608TiB", "0.5", "1.0001KiB"])
 def test_a_size_is_a_whole_number_of_bytes_below_8_eib(text: str) -> None:
     with pytest.raises(BadQuantity, match="whole number of bytes below 8 EiB"):

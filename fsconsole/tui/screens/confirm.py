@@ -23,13 +23,15 @@ from fsconsole.model.state import RunState
 from fsconsole.show import confirm as view
 from fsconsole.show.runs import lost_words
 from fsconsole.tui import keys
-from fsconsole.tui.screens.base import ConsoleScreen
+from fsconsole.tui.screens.base import LEAST_COLUMNS, LEAST_LINES, ConsoleScreen
 from fsconsole.tui.screens.dialogs import Dialog
 from fsconsole.tui.terminal import plain
 from fsconsole.tui.widgets.lists import List
 from fsconsole.tui.widgets.rows import Texts
 
 _CONSENT_CODES = frozenset({ExitCode.CONSENT_MISSING, ExitCode.CONSENT_STALE})
+_READY = "F10 starts, and so does Enter on Wipe and run."
+_TOO_SMALL = f"Too small to show what is lost: {LEAST_COLUMNS}x{LEAST_LINES} at least."
 _LOOK_AGAIN = frozenset({ExitCode.CONSENT_STALE, ExitCode.CONSENT_MISSING, ExitCode.NOT_AS_SHOWN})
 
 
@@ -61,6 +63,8 @@ class ConfirmScreen(Dialog[RunFolder]):
         self._changed: tuple[str, ...] = ()
         self._strayed: tuple[str, ...] = ()
         self._doing = Doing.NOTHING
+        self._is_wrong = False
+        """True while it is said that the name is another one."""
         self._cancel = asyncio.Event()
         self._started: RunFolder | None = None
 
@@ -118,7 +122,7 @@ class ConfirmScreen(Dialog[RunFolder]):
         # A button that can't be pressed takes no focus.
         start.disabled = not self._may_start()
         (typed if asked else self.query_one("#offer") if start.disabled else start).focus()
-        self._say(view.asking_words(offer, self._strayed))
+        self._say(_TOO_SMALL if self._is_small else view.asking_words(offer, self._strayed))
 
     def _paint(self) -> None:
         if self._offer is not None:
@@ -128,14 +132,25 @@ class ConfirmScreen(Dialog[RunFolder]):
 
     def on_input_changed(self) -> None:
         self._allow()
+        if self._is_wrong and self._may_start():
+            self._say(_READY)
+
+    def on_resize(self) -> None:
+        # Where what would be lost does not fit, nothing is agreed to.
+        if self._doing is Doing.NOTHING and self._offer is not None:
+            self._say(_TOO_SMALL if self._is_small else view.asking_words(self._offer, self._strayed))
+        self._allow()
 
     def action_accept(self) -> None:
         """Go to the start: Enter in the field of names must not wipe."""
         if self._may_start():
             self.query_one("#start").focus()
-            self._say("Enter on Wipe and run starts.")
+            self._say(_READY)
+        elif self._is_small:
+            self._say(_TOO_SMALL)
         elif self._offer is not None:
             self._say(f"That is not the name. {view.asking_words(self._offer, self._strayed)}")
+            self._is_wrong = True
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         if event.button.id == "start":
@@ -160,6 +175,8 @@ class ConfirmScreen(Dialog[RunFolder]):
     def action_start(self) -> None:
         if self._doing is Doing.LOOKING:
             self._say("Still reading the devices: press it once they are shown.")
+        elif self._is_small:
+            self._say(_TOO_SMALL)
         if self._offer is None or self._doing is not Doing.NOTHING or not self._may_start():
             return
         # Set before the worker runs: the next key may be Escape, which then has to cancel it.
@@ -200,7 +217,12 @@ class ConfirmScreen(Dialog[RunFolder]):
 
     def _may_start(self) -> bool:
         agreed = self._offer is not None and view.may_begin(self._offer, self.query_one("#typed", Input).value)
-        return agreed and not self._strayed
+        return agreed and not self._strayed and not self._is_small
+
+    @property
+    def _is_small(self) -> bool:
+        size = self.app.size
+        return size.width < LEAST_COLUMNS or size.height < LEAST_LINES
 
     def _allow(self) -> None:
         idle = self._doing is Doing.NOTHING
@@ -213,6 +235,7 @@ class ConfirmScreen(Dialog[RunFolder]):
             self._allow()
 
     def _say(self, text: str, style: str = "") -> None:
+        self._is_wrong = False
         self.query_one("#asking", Static).update(plain(text, style))
 
     def _complain(self, error: FsconsoleError) -> None:

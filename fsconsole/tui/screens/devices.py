@@ -21,6 +21,7 @@ from fsconsole.devices.scratch import Scratch
 from fsconsole.errors import FsconsoleError
 from fsconsole.model import DEFAULT_SCRATCH_DIR
 from fsconsole.model.answers import ReadTestAnswer
+from fsconsole.model.device import Identity
 from fsconsole.show import devices as view
 from fsconsole.show.device_details import details
 from fsconsole.text import printable
@@ -63,6 +64,10 @@ Tab goes to the details, which the arrow keys scroll."""
         self._made: Scratch | None = None
         self._read_tests: dict[str, str] = {}
         self._told_of = ""
+        self._pointed: dict[str, Identity] = {}
+        """Who the device at the cursor is."""
+        self._gone = ""
+        """The device that went away under the cursor, until a tick was asked for."""
         self._job: Worker[None] | None = None
         self._job_words = ""
         self._job_end: asyncio.Event | None = None
@@ -140,6 +145,9 @@ Tab goes to the details, which the arrow keys scroll."""
         else:
             self.say("Nothing is ticked: space ticks a target. (2 shows the plan without one.)")
 
+    def action_no_start(self) -> None:
+        self.say("Nothing is started here: 2 is the plan, and F10 there confirms and runs it.")
+
     def action_create(self) -> None:
         from fsconsole.tui.screens.scratch_form import ScratchForm  # noqa: PLC0415 - the start is sooner
 
@@ -176,6 +184,7 @@ Tab goes to the details, which the arrow keys scroll."""
             if not await self.removed("scratch", "remove", scratch_id, "--runs", self.session.runs_dir):
                 return
             self.session.ticks.pop(path, None)
+            self._pointed.pop(path, None)
             self.say(f"{path} and its file are removed.")
             self.action_look()
 
@@ -289,8 +298,10 @@ Tab goes to the details, which the arrow keys scroll."""
         lost = view.lost_ticks(self.session.ticks, listing)
         for path in lost:
             del self.session.ticks[path]
-        if lost:
-            self.say_at_hand(" ".join(lost.values()), style="$warning")
+        gone = {path: f"{path} is gone." for path in view.gone(self._pointed, listing) if path not in lost}
+        if gone or lost:
+            self._gone = next(iter(view.gone(self._pointed, listing)), self._gone)
+            self.say_at_hand(" ".join((*lost.values(), *gone.values())), style="$warning")
         self._show()
         new = None if self._made is None else listing.scratch(self._made.scratch_id)
         if new is not None:
@@ -301,6 +312,11 @@ Tab goes to the details, which the arrow keys scroll."""
     def _tick(self, path: str) -> None:
         entry = self._watch.listing.at(path)
         if entry is None:
+            return
+        if self._gone:
+            # Whoever pressed it may have meant the device that was there.
+            gone, self._gone = self._gone, ""
+            self.say(f"{gone} is gone: nothing was ticked. Space again is for {path}.", style="$warning")
             return
         if self.session.ticks.pop(path, None) is not None:
             self.say(f"{path} is unticked.")
@@ -360,6 +376,7 @@ Tab goes to the details, which the arrow keys scroll."""
             return Texts([((label, "primary"), (text, tone)) for label, text, tone in told])
 
         path = entry.device.path if entry is not None else ""
+        self._pointed = {path: listed_identity(entry.device)} if entry is not None else {}
         self.query_one("#details", List).show(made, afresh=path != self._told_of)
         self._told_of = path
 

@@ -57,7 +57,8 @@ def judge(size_text: str, directory: str, room: FreeSpace | None) -> tuple[bool,
     except BadQuantity:
         return False, f"'{printable(size_text)}' is not a size. {_SIZES}"
     if size_bytes < MIN_BYTES or size_bytes % BLOCK_BYTES:
-        return False, f"{printable(size_text)} can't be. {_SIZES}"
+        bytes_told = " means bytes, and" if size_text.strip().isdigit() else ""
+        return False, f"{printable(size_text)}{bytes_told} can't be. {_SIZES}"
     if not directory.startswith("/"):
         return False, "The directory's whole path is needed, from / on."
     return _judge_place(size_bytes, directory, room) if room is not None else (True, "")

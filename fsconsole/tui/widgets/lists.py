@@ -239,7 +239,8 @@ class List(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         if self._make is not None and width != self._fitted:
             key, self._fitted = self.key, width
             self.rows = self._make(width)
-            self.cursor = self.rows.find(key) or self.cursor
+            found = self.rows.find(key)
+            self.cursor = self.cursor if found is None else found
 
     def _move(self, item: int, step: int) -> None:
         before, self.was_moved = self.key, True

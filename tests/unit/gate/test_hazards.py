@@ -101,6 +101,12 @@ CASES: list[tuple[str, Evidence, str]] = [
 ]
 
 
+def test_a_scratch_device_has_no_hazard_where_there_is_nothing_to_do() -> None:
+    hidden = evidence(hidden_processes=("process 1 (init)",))
+    assert find_hazards(hidden)
+    assert find_hazards(replace(hidden, device=SCRATCH)) == ()
+
+
 def test_each_check_has_a_case_that_no_other_finds() -> None:
     assert {case[0] for case in CASES} == set(HINTS)
     for check, case, reason in CASES:

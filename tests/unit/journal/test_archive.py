@@ -238,7 +238,7 @@ def test_what_is_no_archive_at_all_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bomb").write_bytes(gzip.compress(bytes(2**24)))
     (tmp_path / "tail").write_bytes(pack(tmp_path / "x", members_of(SMALL)).read_bytes() + b"more")
     for name, why in (
-        ("pipe", "no plain file"), ("text", "no export"), ("bomb", "damaged"), ("gone", "No such file"), (".", "directory"),
+        ("pipe", "no plain file"), ("text", "is no run file of fsconsole"), ("bomb", "damaged"), ("gone", "No such file"), (".", "directory"),
         ("tail", "damaged"),
     ):  # fmt: skip
         with pytest.raises(ArchiveRefused, match=why):

@@ -39,7 +39,8 @@ def test_nothing_but_the_exact_names_begins_and_those_of_scratch_devices_are_not
     assert may_begin(read(document(SCRATCH)), "")
     one = read(document(DISK, SCRATCH))
     assert may_begin(one, "sdb")
-    for typed in ("", "sd", "sdc", "SDB", "/dev/sdb", "sdb sdb", "sdb sdc"):
+    assert may_begin(one, "/dev/sdb")
+    for typed in ("", "sd", "sdc", "SDB", "/dev/sdc", "/sdb", "sdb sdb", "sdb sdc"):
         assert not may_begin(one, typed), typed
     two = read(document(DISK, SCRATCH, target("/dev/sdc")))
     assert two.to_type == "sdb sdc"
@@ -56,6 +57,13 @@ def test_a_refused_target_is_never_begun_with_nor_a_plan_of_which_no_cell_can_ru
     stuck = read(document(SCRATCH, unavailable=("no mkfs.xfs", "no mkfs.xfs")))
     assert not may_begin(stuck, "")
     assert stuck.unavailable == ("no mkfs.xfs",)
+
+
+def test_device_and_loss_stand_before_what_the_plan_costs() -> None:
+    rows = [row.text for row in offer_rows(read(document(DISK)), (), 54)]
+    assert rows[0].startswith("/dev/sdb")
+    lost, cells = (next(n for n, row in enumerate(rows) if words in row) for words in ("would be LOST", "2 cells"))
+    assert lost < min(4, cells)
 
 
 def test_what_would_be_lost_cells_bytes_and_time_are_shown() -> None:
