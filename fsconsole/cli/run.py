@@ -236,7 +236,7 @@ def stop(
     if folder is None:
         raise NoneLives(runs_dir=runs)
     answer = ask_when_it_listens(folder, verb)
-    words = answer_words(verb, answer)
+    words = answer_words(verb, answer, folder)
     if as_json:
         from fsconsole.cli.answers import StopAnswer, tell
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -80,11 +81,15 @@ def going(runs_dir: str, now_ns: int) -> tuple[Going, ...]:
 
 def still_running(runs_dir: str) -> tuple[str, ...]:
     """Return a sentence for each run that goes on when the console is left. Raises NotRoot, RunsReadOnly."""
-    place = "" if runs_dir == DEFAULT_RUNS_DIR else f" --runs {shlex.quote(runs_dir)}"
+    place = _where(runs_dir)
     return tuple(
         f"Run {run.name} is still running; `fsconsole` or `fsconsole attach {run.name}{place}` shows it again."
         for run in living_runs(runs_dir)
     )
+
+
+def _where(runs_dir: str) -> str:
+    return "" if runs_dir == DEFAULT_RUNS_DIR else f" --runs {shlex.quote(runs_dir)}"
 
 
 RUNNING = "RUNNING"
@@ -131,10 +136,11 @@ _TAKEN = {
 TAKEN_BACK = "The stop is taken back: the run goes on after this cell."
 
 
-def answer_words(verb: Verb, answer: ControlAnswer) -> str:
+def answer_words(verb: Verb, answer: ControlAnswer, folder: RunFolder) -> str:
     """Return the effect of a request that an engine took, and its current step: "Stopping now (cell 7, mkfs)."."""
     stops = verb in (Verb.STOP_AFTER, Verb.STOP_NOW)
-    later = " `fsconsole resume` finishes the run later." if stops else ""
+    resume = f"fsconsole resume {folder.name}{_where(os.path.dirname(folder.path))}"
+    later = f" `{resume}` finishes the run later." if stops else ""
     return f"{_TAKEN[verb]} ({printable(answer.step).replace(': ', ', ') or 'starting'}).{later}"
 
 

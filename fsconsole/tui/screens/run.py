@@ -429,7 +429,7 @@ class RunScreen(ConsoleScreen):
                 self._asked.clear()
                 self.complain(error)
             else:
-                self.say(said or view.answer_words(verb, answer))
+                self.say(said or view.answer_words(verb, answer, self.snapshot.folder))
 
     def on_key(self, event: events.Key) -> None:
         """Say why a key of a living run does nothing once the run has ended."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from fsconsole.model.events import Outcome
+from fsconsole.journal.folder import RunFolder
+from fsconsole.model.events import ControlAnswer, Outcome, Verb
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import RAW, StepKind, Variant
@@ -15,7 +16,17 @@ from fsconsole.show.charts import GaugeValue
 from fsconsole.show.gauges import TEXT_CELLS, age_words, gauges
 from fsconsole.show.history import History, RunSnapshot, Trace
 from fsconsole.show.lines import TextLine
-from fsconsole.show.run import Plotted, cell_in_sight, cell_row, event_line, room_for, step_line, strips, title_line
+from fsconsole.show.run import (
+    Plotted,
+    answer_words,
+    cell_in_sight,
+    cell_row,
+    event_line,
+    room_for,
+    step_line,
+    strips,
+    title_line,
+)
 from fsconsole.text import GIB, MIB, cells_of
 from tests.unit.results import build
 
@@ -379,3 +390,12 @@ def test_the_parts_never_take_more_lines_than_there_are() -> None:
                 assert room.rows + room.gauges + room.plot <= max(lines, 1), (cells, wanted)
                 assert min(room.rows, room.gauges, room.plot) >= 0, (cells, wanted)
                 assert wanted or room.plot == 0, (cells, wanted)
+
+
+def test_a_stop_names_the_command_that_resumes_this_run() -> None:
+    words = answer_words(
+        Verb.STOP_NOW, ControlAnswer(accepted=True, step="cell 7: mkfs", why=""), RunFolder("/srv/my runs/killed")
+    )
+    assert (
+        words == "Stopping now (cell 7, mkfs). `fsconsole resume killed --runs '/srv/my runs'` finishes the run later."
+    )
