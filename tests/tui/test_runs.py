@@ -36,6 +36,12 @@ from tests.tui.recorded import NAMES, all_recorded, imported, recorded
 from tests.tui.waiting import shows, until
 
 
+@pytest.fixture(autouse=True)
+def _scratch_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The recorded runs can be resumed as if their scratch files were there."""
+    monkeypatch.setattr("fsconsole.client.runs._file_gone", lambda _state: "")
+
+
 @asynccontextmanager
 async def in_the_list(app: ConsoleApp, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Pilot[None]]:
     """Show the list of runs, all of which are read."""
@@ -64,10 +70,7 @@ async def test_every_run_says_where_it_stands(size: tuple[int, int], tmp_path: P
         assert all(len(line) <= size[0] for line in shown.splitlines())
 
 
-async def test_the_footer_offers_resume_and_clean_up_only_where_there_is_something_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("fsconsole.client.runs._file_gone", lambda _state: "")
+async def test_the_footer_offers_resume_and_clean_up_only_where_there_is_something_to_do(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     recorded("grid", tmp_path / "one")
     async with in_the_list(console(runs_dir=tmp_path / "one")) as pilot:
