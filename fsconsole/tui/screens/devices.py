@@ -66,7 +66,7 @@ Tab goes to the details, which the arrow keys scroll."""
         self._told_of = ""
         self._pointed: dict[str, Identity] = {}
         """Who the device at the cursor is."""
-        self._gone = ""
+        self._gone: dict[str, Identity] = {}
         """The device that went away under the cursor, until a tick was asked for."""
         self._job: Worker[None] | None = None
         self._job_words = ""
@@ -300,7 +300,7 @@ Tab goes to the details, which the arrow keys scroll."""
             del self.session.ticks[path]
         gone = {path: f"{path} is gone." for path in view.gone(self._pointed, listing) if path not in lost}
         if gone or lost:
-            self._gone = next(iter(view.gone(self._pointed, listing)), self._gone)
+            self._gone = {path: self._pointed[path] for path in view.gone(self._pointed, listing)} or self._gone
             self.say_at_hand(" ".join((*lost.values(), *gone.values())), style="$warning")
         self._show()
         new = None if self._made is None else listing.scratch(self._made.scratch_id)
@@ -313,10 +313,11 @@ Tab goes to the details, which the arrow keys scroll."""
         entry = self._watch.listing.at(path)
         if entry is None:
             return
-        if self._gone:
-            # Whoever pressed it may have meant the device that was there.
-            gone, self._gone = self._gone, ""
-            self.say(f"{gone} is gone: nothing was ticked. Space again is for {path}.", style="$warning")
+        gone, self._gone = self._gone, {}
+        if gone and (path not in gone or view.gone(gone, self._watch.listing)):
+            # Whoever pressed it may have meant the device that was there; one that is back is meant.
+            what = f"{path} is another device now" if path in gone else f"{next(iter(gone))} is gone"
+            self.say(f"{what}: nothing was ticked. Space again is for {path}.", style="$warning")
             return
         if self.session.ticks.pop(path, None) is not None:
             self.say(f"{path} is unticked.")
