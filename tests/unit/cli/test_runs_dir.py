@@ -136,7 +136,8 @@ def test_a_run_whose_scratch_file_was_removed_is_not_offered_to_be_resumed(tmp_p
         file.touch() if is_there else file.unlink()
         said = " ".join(run_command("runs", "--runs", str(tmp_path / "runs")).stdout.split())
         assert ("fsconsole resume" in said) is is_there
-    assert said.endswith(f"; it can't be resumed, its scratch file {file} is gone")
+    # A path that is longer than a line is broken, in a place that depends on it.
+    assert said.replace(" ", "").endswith(f"it can't be resumed, its scratch file {file} is gone".replace(" ", ""))
 
 
 def test_a_directory_of_runs_that_is_not_there_is_told_and_an_empty_one_has_no_runs(tmp_path: Path) -> None:
