@@ -61,7 +61,7 @@ def scratch_device(size: str, folder: str) -> Iterator[str]:
     try:
         yield device
     finally:
-        told("scratch", "remove", device)
+        told("scratch", "remove", device, "--yes")
 
 
 @contextmanager
@@ -79,8 +79,8 @@ def sparse_device(size: str, folder: str) -> Iterator[str]:
         file.unlink()
 
 
-def study(name: str, plan: Path, device: str, runs: str, published: str) -> None:
-    """Run one plan and keep its report."""
+def study(name: str, plan: Path, device: str, runs: str, *, published: str, columns: str) -> None:
+    """Run one plan and keep its report, with these columns in tables of their own."""
     started_s = time.monotonic()
     consent = json.loads(told("plan", str(plan), "-d", device, "--runs", runs, "--json", "--cell", "0"))["consent"]
     words = ("run", str(plan), "-d", device, "--runs", runs, *(("--consent", consent) if consent else ()))
@@ -88,6 +88,9 @@ def study(name: str, plan: Path, device: str, runs: str, published: str) -> None
     minutes = (time.monotonic() - started_s) / 60
     beside = ("--with", published) if published else ()
     text = told("results", "--runs", runs, "--format", "md", *beside)
+    if columns:
+        asked = told("results", "--runs", runs, "--format", "md", "--columns", columns)
+        text += "\n## Further columns\n" + asked[asked.index("\n### ") :].partition("\n### Warnings")[0]
     REPORTS.mkdir(exist_ok=True)
     (REPORTS / f"{name}.md").write_text(text, encoding="utf-8")
     print(f"{name}: exit {done.returncode}, {minutes:.1f} min", file=sys.stderr)
@@ -105,13 +108,16 @@ def main() -> None:
     parser.add_argument("--sparse", action="store_true", help="over a file of holes, which takes no room until written")
     parser.add_argument("--dir", default="/var/tmp", help="of the scratch file")
     parser.add_argument("--with", dest="published", default="", help="published table to lay beside")
+    parser.add_argument("--columns", default="", help="further columns, in tables of their own at the end")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="fsconsole-studies-", dir=options.dir) as folder:
         make = sparse_device if options.sparse else scratch_device
         with make(options.size, folder) as device:
             for name in options.names:
                 plan = plan_with(name, options.rounds, options.duration, Path(folder))
-                study(name, plan, device, str(Path(folder, "runs")), options.published)
+                study(
+                    name, plan, device, str(Path(folder, "runs")), published=options.published, columns=options.columns
+                )
 
 
 if __name__ == "__main__":
