@@ -22,7 +22,7 @@ from tests.loop.runs import TINY_PLAN, new_run, wait_for_end
 COMMANDS = ("plan", "run")
 UNUSABLE = {
     "nothing": ("/dev/absent", ExitCode.DEVICE_MISSING, "There is no /dev/absent"),
-    "no name": ("", ExitCode.DEVICE_MISSING, "There is no"),
+    "no name": ("", ExitCode.USAGE, "--device is empty"),
     "a directory": ("/etc", ExitCode.NOT_A_BLOCK_DEVICE, "a directory"),
     "a file": ("/etc/passwd", ExitCode.NOT_A_BLOCK_DEVICE, "a plain file"),
     "a terminal": ("/dev/null", ExitCode.NOT_A_BLOCK_DEVICE, "a character device"),

@@ -229,7 +229,7 @@ def test_a_detached_demo_says_where_its_run_is(tmp_path):
     checked("stop", succeed("stop", folder.name, "--now", "--runs", runs, "--json"))
     wait_for_end(folder)
     (device,) = loops_under(str(tmp_path))
-    succeed("scratch", "remove", device)
+    succeed("scratch", "remove", device, "--runs", runs, "--yes")
     assert os.listdir(directory) == []
 
 

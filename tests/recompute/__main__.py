@@ -56,6 +56,7 @@ def recomputed(
     variants = ", ".join(f'{{ type = "{name}" }}' for name in filesystems)
     plan.write_text(PLAN.format(raw="false" if quick else "true", variants=variants, **sizes))
     create = [program, "scratch", "create", "--size", "320MiB" if quick else "1GiB", "--dir", str(scratch), "--json"]
+    scratch.mkdir(exist_ok=True)
     made = json.loads(subprocess.check_output(create, text=True, stderr=subprocess.DEVNULL))
     try:
         with tracefs() as root:

@@ -56,6 +56,7 @@ class Injected:
 
 def scratch(program: str, directory: Path, size: str) -> str:
     words = [program, "scratch", "create", "--size", size, "--dir", str(directory), "--json"]
+    directory.mkdir(exist_ok=True)
     return str(json.loads(subprocess.check_output(words, text=True, stderr=subprocess.DEVNULL))["device"])
 
 
