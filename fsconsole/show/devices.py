@@ -481,6 +481,11 @@ def gone(known: Mapping[str, Identity], listing: Listing) -> tuple[str, ...]:
     return tuple(path for path, now, one in found if now is None or others(one, listed_identity(now.device)))
 
 
+def gone_words(path: str, listing: Listing) -> str:
+    """Return what became of a device that is no more at its path, as a sentence."""
+    return f"{path} is gone." if listing.at(path) is None else f"{path} is another device now."
+
+
 def _lost(entry: ListedEntry | None, ticked: Identity) -> str:
     if entry is None:
         return "it is gone"

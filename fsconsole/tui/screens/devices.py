@@ -298,10 +298,12 @@ Tab goes to the details, which the arrow keys scroll."""
         lost = view.lost_ticks(self.session.ticks, listing)
         for path in lost:
             del self.session.ticks[path]
-        gone = {path: f"{path} is gone." for path in view.gone(self._pointed, listing) if path not in lost}
-        if gone or lost:
-            self._gone = {path: self._pointed[path] for path in view.gone(self._pointed, listing)} or self._gone
-            self.say_at_hand(" ".join((*lost.values(), *gone.values())), style="$warning")
+        gone = view.gone(self._pointed, listing)
+        # What comes in its place may change several times until it is read: that is told once.
+        told = [view.gone_words(path, listing) for path in gone if path not in lost and path not in self._gone]
+        self._gone = {path: self._pointed[path] for path in gone} or self._gone
+        if told or lost:
+            self.say_at_hand(" ".join((*lost.values(), *told)), style="$warning")
         self._show()
         new = None if self._made is None else listing.scratch(self._made.scratch_id)
         if new is not None:
