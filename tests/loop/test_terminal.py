@@ -219,7 +219,8 @@ def test_from_a_new_box_to_a_grid_with_a_terminal_lost_on_the_way(
 
     (folder,) = list_runs(str(runs))
     second = opened(console_of(runs))
-    second.wait_for("1 Devices")
+    # The question covers the head of the screen.
+    second.wait_for("A run is in progress", "3 Show it")
     second.press("3")
     second.wait_for("ext4 data=ordered", "xfs")
     wait_until(lambda: not is_alive(folder), "the run's end", LIMIT_S)
