@@ -212,7 +212,7 @@ def _require_effect(ctx: Any, command: Any) -> None:
 
 
 def _refuse_others(root: Any, used: set[str], where: str, command: str = "fsconsole") -> None:
-    """Raise Misused for an option of fsconsole itself that was given and is none of those used."""
+    """Raise Misused for an option of fsconsole itself that was given and has no effect here."""
     for parameter in root.command.get_params(root):
         was_given = root.get_parameter_source(parameter.name).name == "COMMANDLINE"
         if was_given and used.isdisjoint(parameter.opts):

@@ -379,7 +379,7 @@ class ScratchImpossible(FsconsoleError, exit_code=ExitCode.SCRATCH_IMPOSSIBLE):
 class ScratchFolderMissing(ScratchImpossible):
     why: str = ""
     sentence = "There is no directory {path}."
-    advice = "Make it first, or choose another with --dir: nothing is made in its place, lest a wrong disk is filled."
+    advice = "Make it first, or choose another with --dir: fsconsole does not make it, since a typo would fill the wrong disk."
 
 
 class DirectoryRefused(FsconsoleError, exit_code=ExitCode.DEVICE_REFUSED):

@@ -62,7 +62,7 @@ class LoopBacking(Wire, frozen=True):
     scratch_id: str = ""
     """The marker that fsconsole put on the file it made; empty on anybody else's."""
     purpose: str = ""
-    """What it was made for, such as a run."""
+    """Purpose of the device, such as the name of its run."""
     made_ns: int = 0
     """When it was made; 0 where its filesystem doesn't tell."""
     is_in_place: bool = True

@@ -336,7 +336,7 @@ class Plan(Wire, frozen=True):
 
     @property
     def loads(self) -> Loads:
-        """What tells its loads from those of another plan."""
+        """Name, kind, threads and block size of each load: two plans with the same ones have the same loads."""
         loads = (load for cell in self.cells for load in cell.workloads)
         return frozenset((load.name, load.kind.value, load.threads, load.block_size_bytes) for load in loads)
 

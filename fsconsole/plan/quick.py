@@ -155,7 +155,7 @@ _OF_OPTION = {"repeats": "--rounds", "threads": "--threads", "total_size": "--si
 
 @contextmanager
 def naming_words(words: Sequence[str], load: str) -> Iterator[None]:
-    """Name in the errors of the block the words of the command line, not lines of a plan that nobody has seen."""
+    """Make errors raised in the block name the words of the command line: nobody has seen the plan's lines."""
     try:
         yield
     except FsconsoleError as error:

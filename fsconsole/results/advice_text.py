@@ -331,7 +331,7 @@ class AdviceAnswer(Document, frozen=True):
     ahead_by: tuple[Lead, ...]
     notes: tuple[str, ...]
     disturbed: str
-    """What disturbed at least half of the cells, and the remedy; empty where fewer were."""
+    """Causes that disturbed half of the cells or more, and the remedy; empty where fewer were disturbed."""
     take: str
     """The row to take; empty where there is none."""
     take_why: str

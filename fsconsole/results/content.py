@@ -210,7 +210,7 @@ def cpu_words(row: GridRow) -> str:
     busy, *parts = (round(sum(column) / len(whole), 1) for column in zip(*whole, strict=True))
     said = [f"{name} {fixed(share, 1)}" for name, share in zip(_CPU_PARTS, parts, strict=True)]
     left = busy - sum(parts)
-    # Each part is rounded by itself: so little below zero is none.
+    # Each part is rounded by itself, so their sum may exceed the whole by this much.
     rest = f"not attributed {fixed(max(0.0, left), 1)}"
     if left < -_ROUNDED_AWAY:
         rest = f"in sum {fixed(-left, 1)} more than by ticks"

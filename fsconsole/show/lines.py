@@ -94,7 +94,7 @@ class Line:
     value: str = ""
     about: tuple[str, ...] = ()
     warning: str = ""
-    """What keeps some of it from running; told before its explanation."""
+    """Reason why some of it can't run; shown before its explanation."""
     is_heading: bool = False
     """Can't be chosen."""
     is_faint: bool = False

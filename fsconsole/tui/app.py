@@ -152,7 +152,7 @@ class ConsoleApp(App[None], inherit_bindings=False):
 
     @work(group="leave", exclusive=True)
     async def _leave(self) -> None:
-        """Leave, and print which runs go on; a disk that doesn't answer holds nobody up."""
+        """Leave, and print which runs go on; a disk that doesn't answer delays that by two seconds at most."""
         said: tuple[str, ...] = ()
         with suppress(FsconsoleError, asyncio.TimeoutError):
             said = await asyncio.wait_for(in_background(partial(still_running, self.session.runs_dir)), _FAREWELL_S)

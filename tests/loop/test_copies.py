@@ -84,10 +84,9 @@ def commands() -> str:
     return loads.partition("[after]")[0]
 
 
-def test_copies_are_counted_and_rated_by_their_manifest_and_the_plans_of_commands_come_to_their_end(
-    device: str, sources: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
-    loads = f"""repeats = 1
+def copies_of(sources: pathlib.Path) -> str:
+    """Return the loads that copy a tree: whole, as an archive, in part, and one that the run made itself."""
+    return f"""repeats = 1
     [[workload]]
     kind = "copy"
     sources = ["{sources}", "/var/lib/no-such"]
@@ -112,6 +111,11 @@ def test_copies_are_counted_and_rated_by_their_manifest_and_the_plans_of_command
     of = "made"
     copy_with = "-a --reflink=never"
     """
+
+
+def test_copies_are_counted_and_rated_by_their_manifest_and_the_plans_of_commands_come_to_their_end(
+    device: str, sources: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
     archive = tmp_path / "archive"
     archive.write_bytes(os.urandom(123_456))
     given = f"""
@@ -123,7 +127,7 @@ def test_copies_are_counted_and_rated_by_their_manifest_and_the_plans_of_command
     """
     if missing := [program for program in NEEDED if shutil.which(program) is None]:
         pytest.skip(f"no {missing[0]} on this machine")
-    (cell,) = done(HEAD + loads + commands() + given, device, tmp_path)
+    (cell,) = done(HEAD + copies_of(sources) + commands() + given, device, tmp_path)
     # -a links the hard link again; a part has the files of the top, then those of d0.
     sizes = [70_000, 60_000, 20_000, 3 * 65536, 3 * 65536]
     assert [figure(cell, Metric.WRITTEN, number) for number in range(5)] == sizes

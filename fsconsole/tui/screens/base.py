@@ -75,7 +75,7 @@ class ConsoleScreen(Screen[None]):
     HELP: ClassVar[str] = ""
     """Help of a screen: a line of purpose, then details."""
     GUIDE: ClassVar[str] = ""
-    """What a tour says of it."""
+    """Explanation of this screen in the tour."""
     _is_guiding = False
 
     @property
@@ -125,7 +125,7 @@ class ConsoleScreen(Screen[None]):
 
     @property
     def guide(self) -> str:
-        """What a tour says of this screen; empty for nothing, or nothing yet."""
+        """Return the tour's explanation of this screen; empty if it has none, or none yet."""
         return self.GUIDE
 
     def say_guide(self) -> None:
