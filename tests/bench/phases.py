@@ -30,7 +30,7 @@ from fsconsole.workloads.tree import SourceFiles
 from tests.bench.paired import in_turn, ratio
 from tests.bench.scratch_fs import Mounted
 
-Figures = Mapping[str, float]
+Figures = dict[str, float]
 Run = Mapping[str, Figures]
 """Of each phase, by name."""
 CPU, SPEED, OPS, FILES, MEAN, MAX, OVER_2, OVER_10 = (
@@ -44,6 +44,8 @@ CPU, SPEED, OPS, FILES, MEAN, MAX, OVER_2, OVER_10 = (
     "% > 10 s",
 )
 BYTES, DEVICE, TOOK = "MB", "read of the device, MB", "s"
+IN_CALLS = "threads in a call"
+"""Calls a second x their mean: as many as there are threads, less what these do between calls, where both clocks are right."""
 TOLD = {
     Metric.LATENCY_MEAN: MEAN, Metric.LATENCY_MAX: MAX, Metric.OVER_2_S: OVER_2, Metric.OVER_10_S: OVER_10,
     Metric("read_mean"): MEAN, Metric("read_max"): MAX, Metric("random_read_mean"): MEAN, Metric("random_read_max"): MAX,
@@ -87,7 +89,7 @@ class Ours:
 
     def carry_out(self, loads: Sequence[Workload], *, first: int = 0) -> Run:
         """Carry out loads, of which the first has this number in its plan; return their figures."""
-        found = {}
+        found = dict[str, Figures]()
         for number, load in enumerate(loads, start=first):
             if load.cold:
                 self._disk.settle()
@@ -168,6 +170,8 @@ def side_by_side(
         for phase in (phase for phase in found["theirs"][0] if all(phase in run for run in runs)):
             own, other = ([run[phase] for run in found[one]] for one in (who, "theirs"))
             print(f"{f'{who} / {name}: {phase}':50}  ours, theirs (lowest to highest), ours / theirs")
+            for one in (*own, *other):
+                one.update({IN_CALLS: one[OPS] * one[MEAN] / 1e3} if OPS in one and MEAN in one else {})
             for figure in (figure for figure in other[0] if figure in own[0]):
                 holds &= _line(figure, [one[figure] for one in own], [one[figure] for one in other], figure in judged)
     return holds

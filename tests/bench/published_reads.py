@@ -98,7 +98,7 @@ def tiotest(asked: argparse.Namespace, disk: Mounted, directory: Path, group: st
             mib, took, user, system, mean, most, over_2, over_10 = map(float, rest.split(","))
             read += mib * MIB / 1e6 if name in ("read", "rread") else 0
             found[TIOTEST_NAMES[name]] = {
-                CPU: (user + system) / (mib * MIB / 1e9), SPEED: mib * MIB / took / 1e6, MEAN: mean, MAX: most, OVER_2: over_2, OVER_10: over_10,
+                CPU: (user + system) / (mib * MIB / 1e9), SPEED: mib * MIB / took / 1e6, OPS: mib * MIB / BLOCK / took, MEAN: mean, MAX: most, OVER_2: over_2, OVER_10: over_10,
                 BYTES: mib * MIB / 1e6, TOOK: took,
             }  # fmt: skip
     return {**found, "all phases": {"device read / read": read_mb / read}}
