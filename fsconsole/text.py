@@ -39,6 +39,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
+def error_reason(error: Exception) -> str:
+    """Return why a call failed, without the number and the file name that str() of an OSError adds."""
+    return (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
+
+
 _COERCED = frozenset({"C.UTF-8", "C.utf8"})
 
 

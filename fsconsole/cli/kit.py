@@ -11,7 +11,7 @@ import typer
 from fsconsole.cli.app import AsJson, RunsDir, by_path
 from fsconsole.errors import Misused
 from fsconsole.model import DEFAULT_RUNS_DIR
-from fsconsole.text import printable
+from fsconsole.text import error_reason, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -145,7 +145,7 @@ def _write(kit: Kit, directory: str) -> tuple[str, ...]:
             with new_file(os.path.join(directory, name), overwrite=False, mode=mode) as file:
                 file.write(text.encode())
     except OSError as error:
-        raise ExportFailed(path=directory, why=error.strerror or str(error)) from error
+        raise ExportFailed(path=directory, why=error_reason(error)) from error
     return tuple(texts)
 
 
@@ -234,7 +234,7 @@ def _read(directory: str) -> Kit:
         with open(path, "rb") as file:
             kit = decode(Kit, file.read(2**20))
     except OSError as error:
-        raise KitUnreadable(path=path, why=error.strerror or str(error)) from error
+        raise KitUnreadable(path=path, why=error_reason(error)) from error
     except Mismatch as error:
         raise KitUnreadable(path=path, why=str(error)) from error
     why = objection(kit)

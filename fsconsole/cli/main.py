@@ -13,7 +13,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, TextIO
 
-from fsconsole.text import encoding_of
+from fsconsole.text import encoding_of, error_reason
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -41,7 +41,7 @@ class _Output(io.FileIO):
             from fsconsole.errors import OutputLost, ReaderGone
 
             lost = ReaderGone if error.errno == errno.EPIPE else OutputLost
-            raise lost("it is closed" if error.errno == errno.EBADF else error.strerror or str(error)) from error
+            raise lost("it is closed" if error.errno == errno.EBADF else error_reason(error)) from error
 
 
 def main() -> int:

@@ -27,6 +27,7 @@ from fsconsole.model.run import StartedRun
 from fsconsole.model.wire import MAX_LINE_BYTES, Mismatch, Value, decode, from_line, to_line
 from fsconsole.system.files import opened
 from fsconsole.text import decode as decode_text
+from fsconsole.text import error_reason
 
 _WORD = "fsconsole: "
 _HINT = "hint: "
@@ -101,7 +102,7 @@ class Children:
             )
         except OSError as error:
             # No memory, process or open file is left, or the interpreter has been replaced.
-            said = f"`fsconsole {' '.join(words[:1])}` can't be started: {error.strerror or error}."
+            said = f"`fsconsole {' '.join(words[:1])}` can't be started: {error_reason(error)}."
             raise ChildFailed(words=" ".join(words), said=said, hint_given=_NOT_STARTED) from error
 
 

@@ -16,6 +16,7 @@ from fsconsole.journal.reader import JournalReader
 from fsconsole.journal.store import is_alive
 from fsconsole.model.events import RunFinished
 from fsconsole.model.state import RunState, RunStatus
+from fsconsole.text import error_reason
 
 POLL_S = 0.25
 """Four times a second: as often as a view is painted."""
@@ -99,6 +100,6 @@ def follow(folder: RunFolder, view: View, *, until: Callable[[RunState], bool] |
     except PermissionError:
         pass
     except OSError as error:
-        why = f"nothing can be written there: {error.strerror}"
+        why = f"nothing can be written there: {error_reason(error)}"
         raise JournalUnusable(path=folder.journal, why=why) from error
     raise EngineDied(run=folder.name)

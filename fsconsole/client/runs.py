@@ -22,7 +22,7 @@ from fsconsole.results.figures import RESUME, as_left, cells_over, status_words
 from fsconsole.results.spread import spread_of
 from fsconsole.system.files import new_file
 from fsconsole.system.mounts import read_mounts
-from fsconsole.text import decode
+from fsconsole.text import decode, error_reason
 
 _NO_WRITES = frozenset({"ro", "emergency_ro", "shutdown"})
 """Mount options; ext4 that met an error shows the second, and is "rw" all the same (man 5 ext4, errors)."""
@@ -77,7 +77,7 @@ def look(folder: RunFolder) -> Look:
     try:
         read_only = is_read_only(folder)
     except OSError as error:
-        why = error.strerror or str(error)
+        why = error_reason(error)
         raise JournalUnusable(path=folder.journal, why=why) from error
     words = status_words(state, alive=alive, read_only=read_only, is_imported=folder.is_imported)
     gone = "" if alive else _file_gone(state)
@@ -254,7 +254,7 @@ def read_output(folder: RunFolder, name: str) -> tuple[str, int]:
                 raise JournalUnusable(path=path, why="it is no plain file")
             raw = file.read(MAX_BYTES)
     except OSError as error:
-        raise JournalUnusable(path=path, why=error.strerror or str(error)) from error
+        raise JournalUnusable(path=path, why=error_reason(error)) from error
     return decode(raw), max(0, status.st_size - len(raw))
 
 
@@ -264,4 +264,4 @@ def save(path: str, text: str, *, overwrite: bool) -> None:
         with new_file(path, overwrite=overwrite) as file:
             file.write(text.encode())
     except OSError as error:
-        raise ExportFailed(path=path, why=error.strerror or str(error)) from error
+        raise ExportFailed(path=path, why=error_reason(error)) from error

@@ -20,7 +20,7 @@ from fsconsole.model.device import Device, Hazard, Verdict
 from fsconsole.system.block import device_size_bytes, flush_buffers
 from fsconsole.system.files import opened
 from fsconsole.system.processes import stuck_tasks
-from fsconsole.text import MIB
+from fsconsole.text import MIB, error_reason
 from fsconsole.units import format_bytes, format_guess
 
 # Asks devices for an answer, in a child that can be given up: nothing else may wait for a device.
@@ -126,6 +126,6 @@ def read_test(device: Device, wanted_s: float) -> ReadTest:
         # Root may be refused too, by a container's device rules: that is the system's word, not a lack of rights.
         if isinstance(error, PermissionError) and os.geteuid() != 0:
             raise NotRoot(f"Reading {device.path}") from error
-        why = error.strerror or str(error)
+        why = error_reason(error)
         raise DeviceUnreadable(device.path, format_bytes(place), why) from error
     return total

@@ -34,6 +34,7 @@ from fsconsole.system.processes import (
     numbers_in,
     own_pid_in_host_proc,
 )
+from fsconsole.text import error_reason
 
 # Claims that last: udev, and the tools that it starts, look at whatever was written, and go.
 
@@ -168,7 +169,7 @@ def held_exclusively(path: str, may_wait: Callable[[], bool] = lambda: False) ->
             break
         except OSError as error:
             if error.errno != errno.EBUSY:
-                raise DeviceChanged(path, f"it can't be opened for writing: {error.strerror}") from error
+                raise DeviceChanged(path, f"it can't be opened for writing: {error_reason(error)}") from error
             if not may_wait():
                 raise DeviceOpen(
                     path,

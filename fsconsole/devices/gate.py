@@ -75,6 +75,7 @@ from fsconsole.model.wire import to_plain
 from fsconsole.system.block import notice_medium
 from fsconsole.system.files import read_text
 from fsconsole.system.locks import is_locked
+from fsconsole.text import error_reason
 
 # Evidence: claims that stand in tables first, a device itself only if those allow it.
 
@@ -145,7 +146,7 @@ def strange_node(real: str, device: Device) -> str:
     try:
         number = os.stat(device.path).st_rdev
     except OSError as error:
-        return f"has no usable node: {error.strerror}"
+        return f"has no usable node: {error_reason(error)}"
     if number != number_of(device):
         return f"has a node that leads to device {os.major(number)}:{os.minor(number)} instead"
     return ""
@@ -313,7 +314,7 @@ def _from_signatures(
         try:
             read_ends(device.path, device.size_bytes)
         except OSError as error:
-            return error.strerror or str(error)
+            return error_reason(error)
         return ""
 
     whys = dict(zip(devices, _side_by_side(unreadable, devices.values()), strict=True))
@@ -343,7 +344,7 @@ def _with_content(evidence: Evidence, context: GateContext) -> Evidence:
         content = sample_content(device.path, device.size_bytes, at_ends=at_ends)
         signatures = placed(evidence.signatures, evidence.partitions, context.marks)
     except OSError as error:
-        return _unread(evidence, "its content", error.strerror or str(error))
+        return _unread(evidence, "its content", error_reason(error))
     return replace(evidence, content=content, placed=signatures)
 
 

@@ -12,6 +12,7 @@ from fsconsole.errors.targets import DirectoryRefused
 from fsconsole.model.place import MEMORY, Place
 from fsconsole.system.files import available_bytes, boot_id, mount_id
 from fsconsole.system.mounts import MountEntry, read_mounts
+from fsconsole.text import error_reason
 
 DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _KERNELS_OWN = ("/proc", "/sys", "/dev", "/run/fsconsole")
@@ -78,7 +79,7 @@ def find_place(path: str, *, is_memory: bool = False) -> Place:
             place = place_of(fd)
             why = next(_objections(fd, os.path.realpath(path), place, is_memory=is_memory), None)
         except (OSError, ValueError) as error:
-            said = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+            said = error_reason(error)
             raise DirectoryRefused(path, f"can't be used: {said}", _ELSEWHERE) from error
     if why is not None:
         raise DirectoryRefused(path, *why)

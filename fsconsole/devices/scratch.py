@@ -33,7 +33,7 @@ from fsconsole.system import block
 from fsconsole.system.block import open_exclusive
 from fsconsole.system.files import opened
 from fsconsole.system.processes import holders_of, own_pid_in_host_proc
-from fsconsole.text import GIB, MIB
+from fsconsole.text import GIB, MIB, error_reason
 from fsconsole.units import format_bytes
 
 
@@ -339,4 +339,4 @@ def _worded(error: OSError, path: str, size_bytes: int) -> NoSpace | ScratchImpo
     if error.errno == errno.EOPNOTSUPP:
         why = "its filesystem keeps no extended attributes, so that a file can't be marked as fsconsole's own"
         return ScratchImpossible(path=path, why=why)
-    return ScratchImpossible(path=path, why=error.strerror or "it can't be written")
+    return ScratchImpossible(path=path, why=error_reason(error))

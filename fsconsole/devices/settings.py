@@ -21,6 +21,7 @@ from fsconsole.model.device import Device, DeviceKind
 from fsconsole.model.state import HeldSetting
 from fsconsole.system.files import opened, read_int_or, read_text, read_text_or
 from fsconsole.system.locks import FileLock
+from fsconsole.text import error_reason
 from fsconsole.units import format_bytes
 
 MACHINE_LOCK = "/run/fsconsole-settings.lock"
@@ -143,7 +144,7 @@ def give_back(held: HeldSetting, kernel: Kernel) -> str:
         kernel.write(old.path, old.value)
         now = kernel.value(old.path)
     except OSError as error:
-        return f"{old.path} can't be set to {old.value} again: {error.strerror or error}"
+        return f"{old.path} can't be set to {old.value} again: {error_reason(error)}"
     return "" if now == old.value else f"{old.path} was set to {old.value} again, and is {now}"
 
 

@@ -29,6 +29,7 @@ from fsconsole.plan.expand import array_uuid
 from fsconsole.plan.steps import METADATA, stop_command, zero_command
 from fsconsole.preflight.root_listing import root_listings
 from fsconsole.system.locks import FileLock
+from fsconsole.text import error_reason
 
 ARRAYS_LOCK = "/run/fsconsole-arrays.lock"
 """Held by the run that creates arrays: all use one name."""
@@ -65,7 +66,7 @@ def require_own(path: str, uuid: str, members: Sequence[str]) -> None:
         wanted = {kernel_name(member): member for member in members}
         strange = [member for member in members if member_uuid(member) != uuid]
     except OSError as error:
-        raise DeviceChanged(path, f"it, or a member of it, is gone: {error.strerror or error}") from error
+        raise DeviceChanged(path, f"it, or a member of it, is gone: {error_reason(error)}") from error
     held = next((array.members for array in held_arrays() if array.name == name), frozenset())
     if held != wanted.keys():
         raise DeviceChanged(path, f"it now consists of {', '.join(sorted(held)) or 'nothing'} now")

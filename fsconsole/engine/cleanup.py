@@ -37,6 +37,7 @@ from fsconsole.system.locks import FileLock
 from fsconsole.system.mounts import engine_argv
 from fsconsole.system.processes import waiting_below
 from fsconsole.system.run import RealExecutor
+from fsconsole.text import error_reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,7 @@ def _restore(held: HeldSetting, kernel: Kernel, others: frozenset[str]) -> Lefto
         except SettingsLocked as error:
             return Leftover(taken, busy=str(error).rstrip("."))
         except OSError as error:
-            return Leftover(taken, f"{taken.path}: {node} can't be opened: {error.strerror or error}")
+            return Leftover(taken, f"{taken.path}: {node} can't be opened: {error_reason(error)}")
         return Leftover(taken, give_back(held, kernel))
 
 
@@ -203,7 +204,7 @@ def clean_folder(folder: RunFolder) -> tuple[Cleaned, ...]:
         return (Cleaned(name, f"left as it is: {error}", resumable=False),)
     except OSError as error:
         # One folder on a read-only disk must not stop the cleanup of others.
-        why = error.strerror or str(error)
+        why = error_reason(error)
         return (Cleaned(name, f"left as it is: its folder is not writable: {why}", resumable=False),)
 
 

@@ -13,6 +13,7 @@ from fsconsole.model.place import own_name
 from fsconsole.model.run import RunRequest, Target
 from fsconsole.model.state import RunState
 from fsconsole.system.locks import lock_descriptor
+from fsconsole.text import error_reason
 from fsconsole.workloads import run_directory
 from fsconsole.workloads.run_directory import NotOwn
 
@@ -64,7 +65,7 @@ def _open(target: Target) -> int:
             stack.callback(os.close, fd)
             difference = differs(target.place, place_of(fd))
         except (OSError, ValueError) as error:
-            why = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+            why = error_reason(error)
             raise DirectoryChanged(target.path, f"it can't be opened: {why}") from error
         if difference:
             raise DirectoryChanged(target.path, difference)
@@ -100,4 +101,4 @@ def remove_left(state: RunState) -> Iterator[str]:
         except NotOwn as error:
             yield f"{path} is left as it is: {error}"
         except OSError as error:
-            yield f"{path} could not be removed: {error.strerror or error}"
+            yield f"{path} could not be removed: {error_reason(error)}"

@@ -72,7 +72,7 @@ from fsconsole.telemetry.heat import read_throttles
 from fsconsole.telemetry.page_reporting import is_reporting
 from fsconsole.telemetry.rates import Unreadable
 from fsconsole.telemetry.sampler import Sampler
-from fsconsole.text import counted
+from fsconsole.text import counted, error_reason
 
 
 def require_own_commands(request: RunRequest, catalog: Catalog, journal_path: str) -> None:
@@ -545,7 +545,7 @@ def _handled(work: CellWork, step: Step) -> StepResult:
     except (StepFailed, GeneratorFailed, ExtentsUnreadable, Unreadable) as error:
         reason = str(error)
     except OSError as error:
-        reason = error.strerror or str(error)
+        reason = error_reason(error)
     except (JournalFull, JournalUnusable):
         raise
     except (DeviceLocked, DeviceOpen) as error:

@@ -21,6 +21,7 @@ from fsconsole.telemetry.rates import Unreadable
 from fsconsole.telemetry.trace_figures import UNLIMITED, TraceFigures
 from fsconsole.telemetry.trace_instance import TraceInstance, instance_path, remove_instance
 from fsconsole.telemetry.writeback import WritebackWatch, traced_disks
+from fsconsole.text import error_reason
 from fsconsole.units import format_bytes
 
 _MOUNT_TIMEOUT_S = 30.0
@@ -45,7 +46,7 @@ def prepare_watch(work: CellWork, workload: Workload) -> WritebackWatch | None:
     except ToolFailed as error:
         problems.append(f"trace: tracefs can't be mounted: {error.said}")
     except (OSError, Unreadable) as error:
-        problems.append(f"trace: {error.strerror if isinstance(error, OSError) and error.strerror else error}")
+        problems.append(f"trace: {error_reason(error)}")
     watch = WritebackWatch(target, path, trace, problems)
     work.stack.callback(watch.stop)
     return watch
@@ -107,7 +108,7 @@ def remove_left_trace(run_id: str, executor: Executor) -> Iterator[str]:
             if remove_instance(tracefs, run_id):
                 yield f"the trace {os.path.basename(path)} is removed"
         except OSError as error:
-            yield f"the trace {os.path.basename(path)} could not be removed: {error.strerror}"
+            yield f"the trace {os.path.basename(path)} could not be removed: {error_reason(error)}"
 
 
 @contextmanager

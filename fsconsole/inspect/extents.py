@@ -15,6 +15,7 @@ from fsconsole.errors.runs import ExtentsUnreadable, KernelLacks
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
 from fsconsole.system.block import ExtentFlag, RawExtent, device_size_bytes, extents
+from fsconsole.text import error_reason
 
 # Plain numbers: an operation on enum members costs as much as the FIEMAP call for a file.
 _ENCODED = int(ExtentFlag.ENCODED)
@@ -141,7 +142,7 @@ def survey_tree(tree_fd: int, record: Record | None = None) -> ExtentSurvey:
             try:
                 found = tuple(extents(fd))
             except OSError as error:
-                why = os.strerror(error.errno or 0)
+                why = error_reason(error)
                 if error.errno in _UNSUPPORTED:
                     remedy = "Leave the extents out, or choose a filesystem that has FIEMAP."
                     raise KernelLacks("extent maps of this filesystem", why, remedy) from error
@@ -196,7 +197,7 @@ def _open(name: str, flags: int, directory: int, device: int, path: str) -> int:
     try:
         fd = os.open(name, flags, dir_fd=directory)
     except OSError as error:
-        raise ExtentsUnreadable(path=path, why=os.strerror(error.errno or 0)) from error
+        raise ExtentsUnreadable(path=path, why=error_reason(error)) from error
     if os.fstat(fd).st_dev != device:
         os.close(fd)
         raise ExtentsUnreadable(path=path, why="it is on another filesystem than the tree")

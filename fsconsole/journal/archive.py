@@ -31,6 +31,7 @@ from fsconsole.journal.store import RUN_NAME
 from fsconsole.model.events import CommandFinished
 from fsconsole.model.wire import Wire, encode
 from fsconsole.system.files import new_file, opened
+from fsconsole.text import error_reason
 from fsconsole.units import format_bytes
 
 FORMAT = 1
@@ -115,7 +116,7 @@ def export_run(folder: RunFolder, path: str, *, overwrite: bool = False) -> int:
                 _write(file, manifest, sources, path)
         return os.stat(path).st_size
     except OSError as error:
-        raise ExportFailed(path=path, why=error.strerror or str(error)) from error
+        raise ExportFailed(path=path, why=error_reason(error)) from error
 
 
 def _sources(folder: RunFolder, copy: RunFolder, path: str) -> dict[str, str]:

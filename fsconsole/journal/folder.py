@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from fsconsole.errors.runs import JournalFull, JournalUnusable, RunImported
 from fsconsole.system.files import memory_bytes, opened
+from fsconsole.text import error_reason
 from fsconsole.units import format_bytes
 
 _FULL = "database or disk is full"
@@ -132,7 +133,7 @@ class RawOutputs:
         except OSError as error:
             if is_full(error, self._folder.raw):
                 raise JournalFull(path=self._folder.raw) from error
-            raise JournalUnusable(path=self._folder.raw, why=os.strerror(error.errno or 0)) from error
+            raise JournalUnusable(path=self._folder.raw, why=error_reason(error)) from error
         return os.path.relpath(path, self._folder.path)
 
 

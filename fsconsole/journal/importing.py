@@ -38,6 +38,7 @@ from fsconsole.journal.reader import JournalReader
 from fsconsole.journal.store import make_directory, open_or_make
 from fsconsole.model.wire import Mismatch, decode, encode
 from fsconsole.system.files import nearest_existing, opened
+from fsconsole.text import error_reason
 from fsconsole.units import format_bytes
 
 MAX_MANIFEST_BYTES = 40 * 2**20
@@ -87,7 +88,7 @@ def _refusals(path: str) -> Iterator[None]:
     except (gzip.BadGzipFile, zlib.error, tarfile.TarError) as error:
         raise ArchiveRefused(path, f"it is damaged, or no export of fsconsole: {error}") from error
     except OSError as error:
-        raise ArchiveUnreadable(path, error.strerror or str(error)) from error
+        raise ArchiveUnreadable(path, error_reason(error)) from error
 
 
 @contextmanager
@@ -100,7 +101,7 @@ def _room_for(manifest: Manifest, runs_dir: str) -> Iterator[None]:
             room = os.statvfs(nearest_existing(runs_dir))
             free = format_bytes(room.f_bavail * room.f_frsize)
             raise NoSpace(path=runs_dir, needed=format_bytes(manifest.size_bytes), free=free) from error
-        raise RunsReadOnly(path=runs_dir, why=error.strerror or str(error)) from error
+        raise RunsReadOnly(path=runs_dir, why=error_reason(error)) from error
 
 
 def _unpacked(packed: gzip.GzipFile, manifest: Manifest, path: str, runs_dir: str) -> RunFolder:

@@ -15,6 +15,7 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.model.events import RunFinished
 from fsconsole.model.wire import Mismatch, Wire, decode, encode
 from fsconsole.system.files import opened
+from fsconsole.text import error_reason
 
 ROOM_BYTES = 16 * 1024
 """Enough for a sentence and a hint over the longest paths (PATH_MAX is 4096), each byte escaped at worst."""
@@ -63,7 +64,7 @@ def read(folder: RunFolder) -> tuple[LastWord, ...]:
     except PermissionError as error:
         raise NotRoot(what=f"Reading {folder.last_word}") from error
     except OSError as error:
-        raise JournalUnusable(path=folder.last_word, why=error.strerror or str(error)) from error
+        raise JournalUnusable(path=folder.last_word, why=error_reason(error)) from error
     try:
         return (decode(LastWord, text),) if text else ()
     except Mismatch:

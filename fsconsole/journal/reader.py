@@ -21,6 +21,7 @@ from fsconsole.journal.folder import BESIDE_JOURNAL, journal_fault, require_no_s
 from fsconsole.journal.samples import read_samples
 from fsconsole.model.run import RunRequest
 from fsconsole.model.wire import Mismatch, decode
+from fsconsole.text import error_reason
 
 APPLICATION_ID = 0x66736A32
 """"fsj2" in the database header: tells a journal from any other SQLite file (sqlite.org/fileformat2.html)."""
@@ -182,7 +183,7 @@ def _rolled_back(path: str) -> sqlite3.Connection:
             # Of the copy: nobody else can write that one.
             require_no_super_journal(path, copy)
         except OSError as error:
-            raise JournalUnusable(path, f"it can't be copied: {error.strerror or error}") from error
+            raise JournalUnusable(path, f"it can't be copied: {error_reason(error)}") from error
         with closing(_connect(copy, "mode=rw")) as connection:
             return _in_memory(connection, path)
 

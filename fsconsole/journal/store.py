@@ -38,6 +38,7 @@ from fsconsole.model.run import RunRequest
 from fsconsole.model.wire import encode
 from fsconsole.system.files import nearest_existing, opened
 from fsconsole.system.locks import FileLock, is_locked
+from fsconsole.text import error_reason
 from fsconsole.units import format_bytes
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY
@@ -60,7 +61,7 @@ def delete_run(folder: RunFolder) -> None:
             _remove_tree(hidden, runs_fd)
             os.fsync(runs_fd)
     except OSError as error:
-        raise RunsReadOnly(path=runs_dir, why=_said(error)) from error
+        raise RunsReadOnly(path=runs_dir, why=error_reason(error)) from error
 
 
 def _locked(folder: RunFolder) -> FileLock:
@@ -247,7 +248,7 @@ def list_runs(runs_dir: str) -> tuple[RunFolder, ...]:
     except PermissionError as error:
         raise NotRoot(what=f"Reading {runs_dir}") from error
     except OSError as error:
-        raise RunsReadOnly(path=runs_dir, why=_said(error)) from error
+        raise RunsReadOnly(path=runs_dir, why=error_reason(error)) from error
     names.sort(key=lambda name: (bool(_DATED.match(name)), name), reverse=True)
     return tuple(RunFolder(os.path.join(os.path.abspath(runs_dir), name)) for name in names)
 
@@ -292,7 +293,7 @@ def is_alive(folder: RunFolder) -> bool:
     except PermissionError as error:
         raise NotRoot(what=f"Reading {folder.lock}") from error
     except OSError as error:
-        raise JournalUnusable(path=folder.lock, why=_said(error)) from error
+        raise JournalUnusable(path=folder.lock, why=error_reason(error)) from error
 
 
 @contextmanager
@@ -305,11 +306,7 @@ def _in_words(runs_dir: str, request_bytes: int) -> Iterator[None]:
             room = os.statvfs(nearest_existing(runs_dir))
             free = format_bytes(room.f_bavail * room.f_frsize)
             raise NoSpace(path=runs_dir, needed=needed, free=free) from error
-        raise RunsReadOnly(path=runs_dir, why=_said(error)) from error
-
-
-def _said(error: OSError | sqlite3.Error) -> str:
-    return getattr(error, "strerror", None) or str(error)
+        raise RunsReadOnly(path=runs_dir, why=error_reason(error)) from error
 
 
 # The tables are append-only: rows are inserted, never changed. Wall and monotonic times are nanoseconds; sizes bytes;

@@ -37,7 +37,7 @@ from fsconsole.plan.planfile import ArrayAxis, Checklist, PlanFile, VariantText
 from fsconsole.plan.read_workload import read_workloads
 from fsconsole.plan.scaling import wrong_keep
 from fsconsole.plan.shipped import RECIPES, configs_folder
-from fsconsole.text import MIB, did_you_mean
+from fsconsole.text import MIB, did_you_mean, error_reason
 
 MAX_PLAN_FILE_BYTES = MIB
 _SUFFIX = ".toml"
@@ -73,7 +73,7 @@ def resolve_plan(name: str) -> Path:
     except FileNotFoundError:
         return find_config(name, "it is a broken link" if path.is_symlink() else "")
     except (OSError, ValueError) as error:
-        raise PlanMissing(name, _why(error)) from error
+        raise PlanMissing(name, error_reason(error).lower()) from error
     if stat.S_ISDIR(found):
         # A directory that is called like a shipped plan hides none.
         return find_config(name, "it is a directory")
@@ -192,7 +192,7 @@ def read_plan(path: str | os.PathLike[str], *, needs_rows: bool = True) -> PlanF
             is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
             raw = file.read(MAX_PLAN_FILE_BYTES + 1) if is_file else b""
     except (OSError, ValueError) as error:
-        raise PlanMissing(str(path), _why(error)) from error
+        raise PlanMissing(str(path), error_reason(error).lower()) from error
     if not is_file:
         raise PlanMissing(str(path), "it is not a regular file")
     return _decoded(raw, str(path), needs_rows=needs_rows)
@@ -272,8 +272,3 @@ def _lacks(table: Table, plan: PlanFile, *, needs_rows: bool) -> Iterator[PlanKe
         yield WorkloadMissing(table.path)
     if needs_rows and not plan.checklists and not plan.variants and not plan.raw:
         yield RowsMissing(table.path)
-
-
-def _why(error: OSError | ValueError) -> str:
-    said = error.strerror if isinstance(error, OSError) else str(error)
-    return (said or str(error)).lower()

@@ -18,6 +18,7 @@ from fsconsole.preflight.findings import CACHE_DIR, Findings, keep_findings, rea
 from fsconsole.preflight.machine import FilesystemSupport, filesystem_support
 from fsconsole.preflight.probe import probe
 from fsconsole.system.run import RealExecutor
+from fsconsole.text import error_reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ def _probed(executor: Executor, filesystems: Sequence[Filesystem], notes: list[s
             for findings in found:
                 keep_findings(findings)
         except OSError as error:
-            notes.append(f"the findings could not be kept in {CACHE_DIR}: {error.strerror}")
+            notes.append(f"the findings could not be kept in {CACHE_DIR}: {error_reason(error)}")
     return found
 
 

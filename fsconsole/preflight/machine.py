@@ -29,6 +29,7 @@ from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.mounts import engine_argv
 from fsconsole.system.run import find_program, package_of
 from fsconsole.telemetry.page_reporting import is_reporting, reported_bytes
+from fsconsole.text import error_reason
 from fsconsole.workloads.cage import caged
 
 MDADM = "mdadm"
@@ -316,7 +317,7 @@ def _as_root(attempt: Callable[[Executor], str], executor: Executor) -> SelfTest
     except (ToolMissing, ToolFailed, KernelLacks) as error:
         return str(error).rstrip(".")
     except OSError as error:
-        return error.strerror or str(error)
+        return error_reason(error)
 
 
 def _try_confinement(executor: Executor) -> str:

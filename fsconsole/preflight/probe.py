@@ -22,7 +22,7 @@ from fsconsole.preflight.probe_child import NO_ROOM, Report, TrialOrder, list_tr
 from fsconsole.system.files import kernel_release
 from fsconsole.system.mounts import engine_argv
 from fsconsole.system.run import RunningCommand, spawn
-from fsconsole.text import MIB
+from fsconsole.text import MIB, error_reason
 from fsconsole.units import format_bytes
 
 ROOM_BYTES = 768 * MIB
@@ -55,7 +55,7 @@ def probe(
             try_loop()
         except OSError as error:
             remedy = "Without loop devices mkfs alone can be tried: run it without root."
-            why = error.strerror or str(error)
+            why = error_reason(error)
             raise KernelLacks("a loop device to try options on", why, remedy) from error
     order = TrialOrder(as_root, room_bytes, tuple(mountable if as_root else ()), tuple(totals))
     argv = engine_argv(_ARGV) if as_root else _ARGV

@@ -21,7 +21,7 @@ from fsconsole.model.command import Command, Executor
 from fsconsole.model.device import Usage
 from fsconsole.model.wire import Mismatch, Wire, decode, encode
 from fsconsole.system.run import RealExecutor
-from fsconsole.text import printable
+from fsconsole.text import error_reason, printable
 from fsconsole.units import format_bytes
 
 _OWN_MOUNTS = ("unshare", "--mount", "--propagation", "slave", "--")
@@ -105,7 +105,7 @@ def main(device: str, filesystem: str, options: str) -> None:
             executor.run(Command(("umount", point)))
     except OSError as error:
         # A killed engine may leave a damaged filesystem.
-        listing = RootListing(why=error.strerror or str(error))
+        listing = RootListing(why=error_reason(error))
     with suppress(OSError):
         os.rmdir(point)
     sys.stdout.write(f"{encode(listing)}\n")

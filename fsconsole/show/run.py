@@ -45,7 +45,16 @@ from fsconsole.show.progress import (
     steps_line,
 )
 from fsconsole.show.race import MOST_ROWS
-from fsconsole.text import cells_of, decode, pad_right, printable, printable_lines, shorten_end, shorten_middle
+from fsconsole.text import (
+    cells_of,
+    decode,
+    error_reason,
+    pad_right,
+    printable,
+    printable_lines,
+    shorten_end,
+    shorten_middle,
+)
 from fsconsole.units import brief_bytes, format_guess, format_rate, format_seconds
 
 
@@ -378,7 +387,7 @@ def _output(command: CommandFinished, read: Read, width: int) -> Iterator[TextLi
     try:
         raw, before = read(command.output)
     except OSError as error:
-        yield from block(f"     its output can't be read: {error.strerror}", width, "bad")
+        yield from block(f"     its output can't be read: {error_reason(error)}", width, "bad")
         return
     lines = printable_lines(decode(raw).rstrip("\n")) if raw.strip() else []
     if before or len(lines) > _OUTPUT_LINES:

@@ -22,6 +22,7 @@ from fsconsole.model.command import Command, CommandResult, ResourceUsage
 from fsconsole.system.files import Closing, KeptFile
 from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.processes import INIT_PID, numbers_in, read_stat, visible_pid
+from fsconsole.text import error_reason
 
 
 class PeakMemory:
@@ -181,7 +182,7 @@ def start_child(command: Command, *, stdin: int, stdout: int, stderr: int) -> Ru
                 start_new_session=True,
             )
         except OSError as error:
-            said = os.strerror(error.errno) if error.errno else str(error)
+            said = error_reason(error)
             raise ToolFailed(shlex.join(command.argv), _CANNOT_EXECUTE, said) from error
         _living.add(process.pid)
     return RunningChild(process, started_ns)
@@ -494,4 +495,4 @@ class RealExecutor:
 def system_refusal(error: OSError) -> SystemRefused:
     """Return a failed system call as an error, with its file names."""
     names = [os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, (str, bytes))]
-    return SystemRefused(": ".join([*names, error.strerror or str(error) or type(error).__name__]))
+    return SystemRefused(": ".join([*names, error_reason(error)]))

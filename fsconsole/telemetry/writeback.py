@@ -23,7 +23,7 @@ from fsconsole.telemetry.machine import parse_bdi
 from fsconsole.telemetry.rates import Unreadable
 from fsconsole.telemetry.trace_figures import TracedDisk, TraceFigures
 from fsconsole.telemetry.trace_instance import TraceInstance
-from fsconsole.text import MIB
+from fsconsole.text import MIB, error_reason
 
 _T = TypeVar("_T")
 _PERIOD_S = 0.05
@@ -201,6 +201,6 @@ class WritebackWatch:
             return None
 
     def _note(self, name: str, error: Exception) -> None:
-        reason = f"{name}: {error.strerror if isinstance(error, OSError) and error.strerror else error}"
+        reason = f"{name}: {error_reason(error)}"
         if reason not in self.problems:
             self.problems.append(reason)

@@ -37,6 +37,7 @@ from fsconsole.show.history import (
     trace_of,
 )
 from fsconsole.show.race import Ranking, current_workload, ranking_of
+from fsconsole.text import error_reason
 
 _IDLE_S = 1.0
 """Between polls of a run without an engine: it may be resumed."""
@@ -178,7 +179,7 @@ class Bridge:
                 except FsconsoleError as error:
                     found = error
                 except OSError as error:
-                    found = JournalUnusable(path=self.folder.journal, why=error.strerror or str(error))
+                    found = JournalUnusable(path=self.folder.journal, why=error_reason(error))
                 self._put(found)
                 if watch is not None and isinstance(found, RunSnapshot):
                     due_s = time.monotonic() + (POLL_S if found.alive else _IDLE_S)

@@ -19,6 +19,7 @@ from fsconsole.errors.targets import DraftUnkept, PlanChanged, PlanMissing, Plan
 from fsconsole.model.wire import Mismatch, Wire, decode, encode
 from fsconsole.plan.draft import Draft, plan_to_toml
 from fsconsole.plan.read import parse_plan
+from fsconsole.text import error_reason
 
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK})
 """Errors of filesystems without hard links (man 2 link)."""
@@ -39,7 +40,7 @@ def digest_of(path: str) -> str:
         with open(path, "rb") as file:
             return hashlib.sha256(file.read()).hexdigest()
     except (OSError, ValueError) as error:
-        raise PlanMissing(path, _why(error)) from error
+        raise PlanMissing(path, error_reason(error).lower()) from error
 
 
 def digest_of_text(text: str) -> str:
@@ -75,7 +76,7 @@ def save(path: str, text: str, expected: str) -> str:
             _forget(draft)
             raise
     except (OSError, ValueError) as error:
-        raise PlanUnwritable(path, _why(error)) from error
+        raise PlanUnwritable(path, error_reason(error).lower()) from error
     return digest_of_text(text)
 
 
@@ -113,7 +114,7 @@ def kept_for_run(text: str) -> Iterator[str]:
         with open(descriptor, "wb") as file:
             file.write(text.encode())
     except (OSError, ValueError) as error:
-        raise PlanUnwritable(directory, _why(error)) from error
+        raise PlanUnwritable(directory, error_reason(error).lower()) from error
     try:
         yield path
     finally:
@@ -265,7 +266,7 @@ class DraftStore:
         try:
             yield
         except (OSError, ValueError) as error:
-            raise DraftUnkept(state_folder(), _why(error)) from error
+            raise DraftUnkept(state_folder(), error_reason(error).lower()) from error
 
 
 def completed(path: str) -> str:
@@ -289,7 +290,3 @@ def completed(path: str) -> str:
 def _require_regular(mode: int) -> None:
     if not stat.S_ISREG(mode):
         raise ValueError("it is not a regular file")
-
-
-def _why(error: OSError | ValueError) -> str:
-    return (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from fsconsole.errors.runs import GeneratorFailed
 from fsconsole.model.workload import DataKind, SyncAt, SyncCall, Workload, WorkloadKind
+from fsconsole.text import error_reason
 from fsconsole.workloads.tree import SourceFiles, namer
 
 _RW = {
@@ -107,7 +108,7 @@ def _size_of_files(load: Workload, directory: str, source: SourceFiles | None) -
     try:
         sizes = {os.lstat(os.path.join(root, name(number))).st_size for number in numbers}
     except OSError as error:
-        raise GeneratorFailed(f"{error.filename}: {error.strerror}") from error
+        raise GeneratorFailed(f"{error.filename}: {error_reason(error)}") from error
     if len(sizes) != 1:
         raise GeneratorFailed(f"fio can't be told of files of {len(sizes)} sizes")
     return sizes.pop()

@@ -29,6 +29,7 @@ from fsconsole.model.load import HeaderWord, SlotWord, ThreadState, slot_word, t
 from fsconsole.model.wire import Mismatch, encode
 from fsconsole.model.workload import Directories, End, Layout, Workload, WorkloadKind
 from fsconsole.system.memfd import CounterPage
+from fsconsole.text import error_reason
 from fsconsole.workloads import ops
 from fsconsole.workloads.content import PayloadContent, anonymous_memory, content_of, scrambled
 from fsconsole.workloads.job import GO, HostReport, Job, Stage, job_from_line
@@ -261,7 +262,7 @@ def main() -> int:
     except (Mismatch, Refused, OSError) as error:
         why = str(error)
         if isinstance(error, OSError):
-            why = f"{error.filename or 'the generator'}: {error.strerror or error}"
+            why = f"{error.filename or 'the generator'}: {error_reason(error)}"
         _tell(HostReport(Stage.REFUSED, why=why))
         return 1
     return 0

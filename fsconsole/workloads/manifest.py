@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import Protocol
 
 from fsconsole.system.files import opened_without_links
+from fsconsole.text import error_reason
 from fsconsole.workloads.launcher import Seen
 from fsconsole.workloads.tree import DIRECTORY_FLAGS
 
@@ -228,7 +229,7 @@ def _in_words(sources: Sequence[str]) -> Iterator[None]:
         yield
     except OSError as error:
         where = error.filename if isinstance(error.filename, str) else ", ".join(sources)
-        raise SourceUnusable(f"{shown(where)}: {error.strerror or error}") from error
+        raise SourceUnusable(f"{shown(where)}: {error_reason(error)}") from error
     except RecursionError as error:
         raise SourceUnusable(f"{shown(', '.join(sources))}: directories are nested too deeply") from error
 

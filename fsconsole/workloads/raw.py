@@ -29,6 +29,7 @@ from fsconsole.errors.runs import GeneratorFailed
 from fsconsole.model.wire import Mismatch, Wire, decode, encode
 from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.system.block import device_size_bytes
+from fsconsole.text import error_reason
 from fsconsole.workloads.content import PAGE_BYTES, Pieces, anonymous_memory, content_of
 
 
@@ -90,8 +91,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         report = run_stream(job)
     except (OSError, ValueError) as error:
-        said = error.strerror if isinstance(error, OSError) else ""
-        sys.stderr.write(f"{job.device}: {said or error}\n")
+        sys.stderr.write(f"{job.device}: {error_reason(error)}\n")
         return 1
     sys.stdout.write(encode(report) + "\n")
     return 0

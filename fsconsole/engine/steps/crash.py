@@ -30,6 +30,7 @@ from fsconsole.system.block import (
     syncfs,
 )
 from fsconsole.system.files import opened, read_text
+from fsconsole.text import error_reason
 from fsconsole.workloads.builtin import BuiltInLoad, prepare_load
 from fsconsole.workloads.stamps import ORIGIN_BYTES, Found, Struck, find, syncs_of
 from fsconsole.workloads.tree import DIRECTORY_FLAGS, RemovalStopped, remove_tree
@@ -164,7 +165,9 @@ def _await_release(work: CellWork) -> None:
             os.close(open_exclusive(work.cell.target))
         except OSError as error:
             if time.monotonic() > deadline:
-                raise StepFailed(f"{work.cell.target} is still in use after the unmount: {error.strerror}") from error
+                raise StepFailed(
+                    f"{work.cell.target} is still in use after the unmount: {error_reason(error)}"
+                ) from error
         else:
             return
         if work.run.requests.interrupting:

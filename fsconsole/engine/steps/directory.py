@@ -26,6 +26,7 @@ from fsconsole.system.block import drop_caches
 from fsconsole.system.files import available_bytes
 from fsconsole.telemetry.machine import bdi_stats_path
 from fsconsole.telemetry.nfs import server_reads
+from fsconsole.text import error_reason
 from fsconsole.units import format_bytes
 from fsconsole.workloads import run_directory
 from fsconsole.workloads.run_directory import NotOwn, RunDirectory
@@ -56,7 +57,7 @@ def make(work: CellWork, _step: Step) -> StepResult:
         own = run_directory.make(path, parent, work.run.request.run_id)
     except OSError as error:
         # A quota that is used up, for one.
-        raise StepFailed(f"no directory can be made in {path}: {error.strerror or error}") from error
+        raise StepFailed(f"no directory can be made in {path}: {error_reason(error)}") from error
     work.own = own
     work.stack.callback(_remove, work, own)
     work.run.sampler.gauges.watch_bdi(bdi_stats_path(work.run.places.debug, now.mount_point))
@@ -76,7 +77,7 @@ def _remove(work: CellWork, own: RunDirectory) -> None:
     try:
         run_directory.remove(own)
     except (OSError, NotOwn) as error:
-        why = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+        why = error_reason(error)
         raise DirectoryChanged(own.path, f"it could not be removed whole: {why}") from error
     finally:
         work.own = None

@@ -14,6 +14,7 @@ from fsconsole.model.events import WarningKind
 from fsconsole.model.plan import Equalise, Step
 from fsconsole.system.block import device_size_bytes, extents
 from fsconsole.system.files import opened
+from fsconsole.text import error_reason
 from fsconsole.units import format_elapsed, significant
 
 _READ_BYTES = 4096
@@ -95,5 +96,5 @@ def read_p99_s(work: CellWork, path: str) -> float:
                 os.preadv(device, [buffer], place)
                 times.append(time.monotonic() - begun_s)
     except OSError as error:
-        raise StepFailed(f"{path} can't be read: {error.strerror}") from error
+        raise StepFailed(f"{path} can't be read: {error_reason(error)}") from error
     return sorted(times)[len(times) * 99 // 100]

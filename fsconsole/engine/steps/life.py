@@ -27,6 +27,7 @@ from fsconsole.system.block import drop_caches, flush_buffers, forget_cached
 from fsconsole.system.files import opened
 from fsconsole.system.mounts import mounted_at
 from fsconsole.telemetry.machine import bdi_stats_path
+from fsconsole.text import error_reason
 from fsconsole.workloads.tree import DIRECTORY_FLAGS, RemovalStopped, remove_tree
 
 _FOUND = {
@@ -238,7 +239,7 @@ def unmount_after_delete(work: CellWork, step: Step) -> StepResult:
         try:
             os.fsync(device)
         except OSError as error:
-            raise StepFailed(f"not all of the delete reached the device: {error.strerror}") from error
+            raise StepFailed(f"not all of the delete reached the device: {error_reason(error)}") from error
     return StepResult((Measurement(Metric.DELETE_DURABLE, time.monotonic() - work.delete_began_s),))
 
 

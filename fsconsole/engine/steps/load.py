@@ -25,6 +25,7 @@ from fsconsole.telemetry.machine import cpu_snapshot, read_writeback
 from fsconsole.telemetry.others import read_processes
 from fsconsole.telemetry.traffic import TrafficWindow
 from fsconsole.telemetry.writeback import WritebackWatch
+from fsconsole.text import error_reason
 from fsconsole.units import format_bytes, format_bytes_exact, format_elapsed
 from fsconsole.workloads import protocol
 from fsconsole.workloads.builtin import prepare_load
@@ -251,7 +252,7 @@ def drain(work: CellWork, _step: Step) -> StepResult:
                 syncfs(root)
                 os.fsync(device)  # flushes the device's own cache, too (man 2 fsync)
         except OSError as error:
-            raise StepFailed(f"not all that was written reached the device: {error.strerror}") from error
+            raise StepFailed(f"not all that was written reached the device: {error_reason(error)}") from error
         end = clock_and_cpu()
         window.traffic.close()
         warnings_load.about_fullness(work, root)

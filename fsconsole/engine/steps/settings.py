@@ -15,6 +15,7 @@ from fsconsole.plan.keys import MEMORY
 from fsconsole.system.files import read_text_or
 from fsconsole.system.mounts import mounted_at
 from fsconsole.telemetry.machine import bdi_name
+from fsconsole.text import error_reason
 from fsconsole.units import format_bytes_exact
 
 _KERNEL = Kernel()
@@ -34,11 +35,11 @@ def set_all(work: CellWork, step: Step) -> StepResult:
             try:
                 _KERNEL.write(write.path, write.value)
             except OSError as error:
-                refusal = f" (the kernel said: {error.strerror or error})"
+                refusal = f" (the kernel said: {error_reason(error)})"
             seen = _KERNEL.value(write.path)
         except OSError as error:
             # An attribute that this device lacks; errno alone would not say which file.
-            raise StepFailed(f"{write.path} can't be read: {error.strerror or error}") from error
+            raise StepFailed(f"{write.path} can't be read: {error_reason(error)}") from error
         work.settings[-1] = replace(work.settings[-1], seen=seen)
         _note(work, write.path, seen)
         if seen != write.value:
@@ -79,7 +80,7 @@ def join_memory(work: CellWork, pid: int) -> None:
         try:
             join(path, pid, work.run.places.proc)
         except OSError as error:
-            raise StepFailed(f"the load can't join {os.path.dirname(path)}: {error.strerror}") from error
+            raise StepFailed(f"the load can't join {os.path.dirname(path)}: {error_reason(error)}") from error
 
 
 def memory_in_words(work: CellWork) -> str:

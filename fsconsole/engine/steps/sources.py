@@ -17,7 +17,7 @@ from fsconsole.model.state import RunState
 from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.plan.sources import lies_in, sources_objection
 from fsconsole.system.files import available_bytes
-from fsconsole.text import printable
+from fsconsole.text import error_reason, printable
 from fsconsole.units import format_bytes
 from fsconsole.workloads import manifest, protocol
 from fsconsole.workloads.launcher import Seen
@@ -221,7 +221,7 @@ def _count(work: CellWork, directory: str) -> Counts:
             try:
                 fd = os.open(name, DIRECTORY_FLAGS, dir_fd=fd)
             except OSError as error:
-                raise StepFailed(f"{work.tree}/{directory}: its directory is gone ({error.strerror})") from error
+                raise StepFailed(f"{work.tree}/{directory}: its directory is gone ({error_reason(error)})") from error
             opened.callback(os.close, fd)
         try:
             return manifest.count(fd, stop=lambda: work.run.requests.interrupting)
