@@ -66,6 +66,7 @@ def plan_answer(
         bytes_to_write=plan.estimate.bytes_to_write,
         likely_bytes=plan.estimate.likely_bytes,
         timed_bytes=plan.estimate.timed_bytes,
+        timed_s=plan.estimate.timed_s,
         estimate_s=plan.estimate.elapsed_s,
         assumed_bytes_per_s=plan.estimate.assumed_bytes_per_s,
         consent=consent,

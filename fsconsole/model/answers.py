@@ -227,6 +227,8 @@ class PlanAnswer(Document, frozen=True):
     """To write where a pilot sizes loads; bytes_to_write is the most then. 0: as bytes_to_write."""
     timed_bytes: int = 0
     """Of bytes_to_write, what loads with a time limit write at most at the assumed rate."""
+    timed_s: float = 0.0
+    """Seconds of these loads, if the bytes of any of them have no limit but the rate; else 0."""
     power: PowerAnswer | None = None
     """None of a run that is resumed."""
     directories: tuple[DirectoryAnswer, ...] = ()

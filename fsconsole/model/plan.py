@@ -305,6 +305,8 @@ class Estimate(Wire, frozen=True):
     """Likely bytes at that rate if a pilot sizes loads; 0: as bytes_to_write."""
     timed_bytes: int = 0
     """Of bytes_to_write, what loads with a time limit write at most, at that rate: how much it is shows when they run."""
+    timed_s: float = 0.0
+    """Seconds of these loads, if the bytes of any of them have no limit but the rate; else 0."""
 
 
 class Plan(Wire, frozen=True):

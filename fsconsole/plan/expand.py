@@ -125,14 +125,15 @@ def estimate(cells: Sequence[Cell], sizes: dict[str, int], catalog: Catalog, ass
     limited_s += sum(step.least_s for cell in running for step in cell.steps)
     fixed = len(running) + len(piloted) + sum(map(_strikes, running))
     elapsed_s = moved / assumed_bytes_per_s + FIXED_CELL_S * fixed + limited_s
-    timed = int(sum(_timed_bytes(load, assumed_bytes_per_s) for load in loads))
-    return Estimate(most + timed, elapsed_s, assumed_bytes_per_s, total + timed, timed)
+    timed = [load for load in loads if load.duration_s and load.writes]
+    timed_bytes = int(sum(_timed_bytes(load, rate) for load in timed))
+    ends_by_bytes = all(0 < load.limit_bytes <= load.duration_s * rate for load in timed)
+    timed_s = 0.0 if ends_by_bytes else sum(load.duration_s for load in timed)
+    return Estimate(most + timed_bytes, elapsed_s, rate, total + timed_bytes, timed_bytes, timed_s)
 
 
 def _timed_bytes(load: Workload, bytes_per_s: float) -> float:
     """Return what a load with a time limit writes at most beside what it adds for certain, at that rate."""
-    if not load.duration_s or not load.writes:
-        return 0.0
     most = load.duration_s * bytes_per_s
     return max(0.0, min(most, load.limit_bytes or most) - load.added_bytes)
 

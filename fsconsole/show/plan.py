@@ -267,8 +267,8 @@ def totals(
     counts = f"{_count(rows, 'variant')}{is_out}, {_count(len(plan.cells), 'cell')}{can}"
     first = f"{counts}; {size} to write, about {lasts}"
     if cells_of(first) > width:
-        # The most a pilot may choose is said with each load.
-        size = size.partition(", at most")[0]
+        # The most a pilot may choose is said with each load, and a time limit too.
+        size = size.partition(", at most")[0].removesuffix(" of timed loads")
         first = f"{counts}; {size}{'' if is_out and can else ' to write'}, about {lasts}"
     first = shorten_end(first, width)
     return first, _devices(disks, missing, width, together=plan.cells[0].array is not None)

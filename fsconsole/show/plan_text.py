@@ -92,7 +92,7 @@ def short_plan_lines(  # noqa: PLR0913 (as plan_lines)
         for number, (text, _) in enumerate(target_told(target)):
             yield from hanging("       " if number else "wipes  ", text.strip(), width)
     rate = units.format_rate(plan.estimate.assumed_bytes_per_s)
-    limit = f" at {rate}" if plan.estimate.timed_bytes else ""
+    limit = f" at {rate}" if plan.estimate.timed_bytes and not plan.estimate.timed_s else ""
     yield from hanging("costs  ", f"{size} written{limit}{_of_it(plan.cells, targets)}, est. {lasts}", width)
     yield from hanging("finds  ", _short_power(power), width)
     for note in notes:
@@ -192,14 +192,18 @@ def _of_it(cells: Sequence[Cell], targets: Sequence[TargetAnswer]) -> str:
 
 
 def size_words(of: Estimate | PlanAnswer) -> str:
-    """Return the bytes to write: "about 3 GiB, at most 12 GiB" where a pilot sizes loads, "up to 12 GiB" of timed ones."""
-    most_bytes, likely_bytes = of.bytes_to_write, of.likely_bytes
-    if of.timed_bytes:
-        return f"up to {units.format_bytes(most_bytes)}"
+    """Return the bytes to write: "about 3 GiB, at most 12 GiB" where a pilot sizes loads, "3 GiB + 60 s of timed loads" if it is open.
+
+    Time at the assumed rate would be no limit to go by: a load of small files that are synced writes a hundredth of that.
+    """
+    if of.timed_bytes and not of.timed_s:
+        return f"up to {units.format_bytes(of.bytes_to_write)}"
+    timed = f" + {units.format_guess(of.timed_s)} of timed loads" if of.timed_s else ""
+    most_bytes, likely_bytes = of.bytes_to_write - of.timed_bytes, of.likely_bytes - of.timed_bytes
     if likely_bytes in (0, most_bytes):
-        return units.format_bytes(most_bytes)
+        return f"{units.format_bytes(most_bytes)}{timed}"
     most = f", at most {units.format_bytes(most_bytes)}" if most_bytes > likely_bytes else ""
-    return f"about {units.format_bytes(likely_bytes)}{most}"
+    return f"about {units.format_bytes(likely_bytes)}{most}{timed}"
 
 
 _LARGEST_SHOWN = 10.0

@@ -20,6 +20,7 @@ from fsconsole.plan import expand
 from fsconsole.plan.planfile import TargetSpec, written_bytes
 from fsconsole.show.plan_text import size_words
 from fsconsole.text import GIB, KIB, MIB, TIB
+from fsconsole.units import format_bytes, format_guess
 from tests.unit.plan.examples import DESIGN, DEVICE, SMALLEST, VARIANT, WORKLOAD, build, labels, parse
 from tests.unit.results import build as made
 
@@ -248,12 +249,21 @@ def test_a_load_with_a_time_limit_counts_at_most_what_the_disk_takes_in_that_tim
     most = 60 * found.assumed_bytes_per_s * build(mix).repeats
     assert found.timed_bytes == pytest.approx(most, rel=0.01)
     assert found.bytes_to_write > found.timed_bytes
-    assert size_words(found).startswith("up to ")
     fixed = build(SMALLEST).estimate
     assert fixed.timed_bytes == 0
     assert "up to" not in size_words(fixed)
     reading = mix.replace("create = 1, read = 1", "read = 1, stat = 1")
     assert build(reading).estimate.timed_bytes == 0
+
+
+def test_bytes_of_a_load_that_only_time_ends_are_told_as_time_and_of_one_that_a_size_ends_sooner_as_a_limit() -> None:
+    mix = "[[workload]]\nkind = 'mix'\nfile_size = '16KiB'\nblock_size = '16KiB'\nduration = '60s'\nweights = { create = 1, read = 1 }\n"
+    timed = build(SMALLEST + mix).estimate
+    sure = format_bytes(build(SMALLEST).estimate.bytes_to_write)
+    assert size_words(timed) == f"{sure} + {format_guess(60 * build(SMALLEST + mix).repeats)} of timed loads"
+    ends_sooner = build(f"{SMALLEST}{mix}bytes = '1MiB'\n").estimate
+    assert (ends_sooner.timed_s, size_words(ends_sooner)) == (0, f"up to {format_bytes(ends_sooner.bytes_to_write)}")
+    assert ends_sooner.bytes_to_write < 2 * build(SMALLEST).estimate.bytes_to_write
 
 
 def test_bytes_to_write_count_workload_inode_tables_and_equalising() -> None:
