@@ -169,10 +169,23 @@ def _differing(
             f"Blocks of {seen['block_size']} bytes are mke2fs.conf's choice for devices under 512 MiB, or the plan's, and are "
             "kept with their inode ratio: measure on 1 GiB or more for those of larger devices."
         )
-    inodes = int(seen["inodes"]) if seen.get("inodes", "").isdigit() else 0
-    if sizes[0] and inodes * sizes[1] // sizes[0] > _MOST_NUMBERS:
-        yield "Its inode ratio would make more than 4,294,967,295 inodes: mke2fs stops there, so there are fewer for each byte."
+    yield from _inodes(filesystem, seen, sizes)
     if filesystem.name == "btrfs":
         yield "Profiles of data and metadata are not read back: mkfs.btrfs chooses them by the device, unless the plan said."
     if not seen:
         yield "Nothing was read back of it: nothing is pinned, and nothing can be compared."
+
+
+def _inodes(filesystem: Filesystem, seen: Seen, sizes: tuple[int, int]) -> Iterator[str]:
+    """Yield how many inodes the filesystem gets, where mkfs fixes their number."""
+    if filesystem.option("inode_ratio", Scope.MKFS) is None:
+        return
+    inodes = int(seen["inodes"]) if seen.get("inodes", "").isdigit() else 0
+    if not inodes or not all(sizes):
+        yield "Its number of inodes is fixed by mkfs and not known here: see `df -i`."
+        return
+    number = inodes * sizes[1] // sizes[0]
+    if number > _MOST_NUMBERS:
+        yield "Its inode ratio would make more than 4,294,967,295 inodes: mke2fs stops there, so there are fewer for each byte."
+    else:
+        yield f"By its inode ratio it gets about {number:,} inodes here, and holds no more files than that: see `df -i`."

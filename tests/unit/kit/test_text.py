@@ -296,6 +296,22 @@ def test_what_mkfs_chooses_by_the_size_is_said_to_be_not_kept() -> None:
     assert "as measured; mkfs" not in told
 
 
+def test_the_readme_says_how_many_inodes_mkfs_makes_on_the_new_size_or_how_to_see_them() -> None:
+    told = " ".join(readme_text(kit_of(devices=disks(1, 16 * GIB))).split())
+    assert (
+        "By its inode ratio it gets about 1,048,576 inodes here, and holds no more files than that: see `df -i`."
+        in told
+    )
+    unread = " ".join(readme_text(kit_of(seen={})).split())
+    assert "Its number of inodes is fixed by mkfs and not known here: see `df -i`." in unread
+
+
+def test_of_a_filesystem_that_makes_inodes_as_it_needs_them_no_number_is_told() -> None:
+    xfs, seen = load_catalog().get("xfs"), {"meta-data.agcount": "4", "inodes": "64"}
+    derived = derive(xfs, variant_of(xfs), seen, 2 * GIB, 16 * GIB)
+    assert "inode" not in " ".join(derived.differing)
+
+
 def test_the_kits_readme_says_how_to_take_it_back(tmp_path: Path) -> None:
     kit = kit_of()
     told = readme_text(kit)
