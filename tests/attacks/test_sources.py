@@ -121,7 +121,11 @@ def test_a_copy_is_of_its_declared_source_alone_and_a_tree_that_changed_is_told(
 
 COMMANDS: dict[str, tuple[tuple[str, str], CellStatus, str]] = {
     "nothing": ((":", ":"), CellStatus.DONE, ""),
-    "a pipe that was added": (("mkfifo way/src/pipe", "rm way/src/pipe"), CellStatus.DONE, CHANGED),
+    "a pipe that was added": (
+        ("mkfifo way/src/pipe", "rm way/src/pipe"),
+        CellStatus.DONE,
+        f"{CHANGED}, and have a named pipe",
+    ),
     "a link in the source's place": COPIES["a link in the source's place"],
 }
 
@@ -134,7 +138,7 @@ def test_a_command_is_given_its_declared_source_alone_and_a_tree_that_changed_is
     def held(cell: CellState, status: CellStatus, words: str) -> None:
         told = [one.reason for one in cell.warnings if one.kind is WarningKind.SOURCES]
         assert cell.status is status, (cell.reason, told)
-        assert words in (cell.reason if status is CellStatus.FAILED else "; ".join(told))
+        assert words in (cell.reason if status is CellStatus.FAILED else "; ".join(told)), told
         assert len(told) == (status is CellStatus.DONE and bool(words)), told
 
     each({name: (cell, *of[1:]) for (name, of), cell in zip(COMMANDS.items(), cells, strict=True)}, held)

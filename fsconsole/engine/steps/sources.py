@@ -167,8 +167,12 @@ def change_in_words(work: CellWork, load: Workload) -> str:
         raise Interrupted from stopped
     except SourceUnusable as error:
         return f"sources of '{load.name}' changed after they were read: {error}"
-    is_same = known.is_steady and now.stamp == known.stamp
-    return "" if is_same else f"sources of '{load.name}' changed after they were read"
+    if known.is_steady and now.stamp == known.stamp:
+        return ""
+    # The cage's read-only mount doesn't keep a program from writing to it (man 7 fifo).
+    has_pipe = load.kind is WorkloadKind.COMMAND and now.counts.pipes
+    pipe = ", and have a named pipe in them now, which the command could write to" if has_pipe else ""
+    return f"sources of '{load.name}' changed after they were read{pipe}"
 
 
 def expect_copied(work: CellWork, window: LoadWindow) -> tuple[Measurement, ...]:
