@@ -59,14 +59,14 @@ class RunsAnswer(Document, frozen=True):
     runs: tuple[ListedRun, ...]
 
 
-class RunAnswer(Document, frozen=True):
-    """A run that was renamed, deleted, exported or imported; file is that of the archive, or empty."""
+class RunAnswer(Document, frozen=True, kw_only=True):
+    """A run that was renamed, deleted, exported or imported. title is the new one, file and size_bytes are the archive's."""
 
     run_id: str
-    title: str = ""
-    folder: str = ""
-    file: str = ""
-    size_bytes: int = 0
+    title: str | None = None
+    folder: str
+    file: str | None = None
+    size_bytes: int | None = None
 
 
 class PublishedTold(Wire, frozen=True):

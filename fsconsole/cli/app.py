@@ -96,7 +96,8 @@ def take_as_typed(parameters: Iterable[Any]) -> None:
 # Options and arguments of several commands.
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-RunName = Annotated[str, typer.Argument(metavar="RUN", help="Name of a run, a prefix of it, or latest.")]
+RUN_HELP = "Name of a run, a prefix of it, or latest."
+RunName = Annotated[str, typer.Argument(metavar="RUN", help=RUN_HELP)]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line.")]
 
 

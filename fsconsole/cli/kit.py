@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fsconsole.cli.app import AsJson, RunsDir, by_path
+from fsconsole.cli.app import RUN_HELP, AsJson, RunsDir, by_path
 from fsconsole.errors import Misused
 from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.text import error_reason, printable
@@ -32,7 +32,7 @@ _KIT = "kit.json"
 
 
 def apply_kit(
-    run: Annotated[str, typer.Argument(metavar="RUN", help='Name of a run, a prefix of it, or "latest".')],
+    run: Annotated[str, typer.Argument(metavar="RUN", help=RUN_HELP)],
     row: Annotated[
         str, typer.Argument(metavar="ROW", help="Row by its name in `advise`, or by its number in the plan.")
     ],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fsconsole.cli.app import AsJson, Devices, Directories, JsonLines, RunName, RunsDir
+from fsconsole.cli.app import RUN_HELP, AsJson, Devices, Directories, JsonLines, RunName, RunsDir
 from fsconsole.cli.complaint import (
     command_line,
     need_root,
@@ -169,9 +169,7 @@ def start_and_show(folder: RunFolder, interrupts: Interrupts, *, detach: bool, a
 
 LivingRun = Annotated[
     str,
-    typer.Argument(
-        metavar="RUN", help="Name of a run, a prefix of it, or latest.", show_default="the one that is running"
-    ),
+    typer.Argument(metavar="RUN", help=RUN_HELP, show_default="the one that is running"),
 ]
 
 
@@ -246,7 +244,7 @@ def stop(
 
 
 def cleanup(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="Full name of one run; default: all runs.")] = "",
+    run: Annotated[str, typer.Argument(metavar="RUN", help=RUN_HELP, show_default="all runs")] = "",
     *,
     as_json: AsJson = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
@@ -255,10 +253,10 @@ def cleanup(
     from fsconsole.client.engine import abandoned_scratch
     from fsconsole.devices import scratch
     from fsconsole.engine.cleanup import Cleaned, clean_folder
-    from fsconsole.journal.store import list_runs, open_exact
+    from fsconsole.journal.store import list_runs, open_run
     from fsconsole.preflight.prepare import kept_on
 
-    folders = (open_exact(runs, run),) if run else list_runs(runs)
+    folders = (open_run(runs, run),) if run else list_runs(runs)
     need_root_unless_own("Cleaning up", [folder.path for folder in folders])
     cleaned = [one for folder in folders for one in clean_folder(folder)]
     for folder in folders:

@@ -11,6 +11,7 @@ import pytest
 
 from fsconsole.cli.answers import ANSWERS, LINES, SCHEMA, schema_of
 from fsconsole.cli.viewer import json_lines
+from fsconsole.errors import ExitCode
 from fsconsole.journal.events import Batch, Cursor, JournalEntry
 from tests.tui.recorded import imported
 from tests.unit.cli import json_page
@@ -65,8 +66,17 @@ def test_commands_on_runs_print_what_their_schema_says(runs: Path, tmp_path: Pat
     assert told("export", RUN, packed, *where)["file"] == packed
     assert told("import", packed, "--runs", str(tmp_path / "others"))["run_id"] == RUN
     told("cleanup", *where)
-    told("runs delete", RUN, "--yes", *where)
+    deleted = told("runs delete", RUN, "--yes", *where)
+    assert (deleted["title"], deleted["file"], deleted["size_bytes"]) == (None, None, None)
     assert told("runs", *where)["runs"] == []
+
+
+def test_cleanup_knows_a_run_by_its_name_a_prefix_or_latest_as_other_commands_do(tmp_path: Path) -> None:
+    for name in (RUN, RUN[:8], "latest"):
+        write(make_run(tmp_path / name), WHOLE[:4], finished=False)
+        (one,) = told("cleanup", name, "--runs", str(tmp_path / name))["cleaned"]  # type: ignore[misc]
+        assert one["run_id"] == RUN
+    assert run_command("cleanup", "20991231", "--runs", str(tmp_path / RUN)).returncode == ExitCode.RUN_MISSING
 
 
 def test_advice_and_comparisons_of_recorded_runs_print_what_their_schema_says(tmp_path: Path) -> None:
