@@ -20,7 +20,7 @@ from fsconsole.journal.store import is_alive
 from fsconsole.model.command import Executor
 from fsconsole.model.plan import Plan
 from fsconsole.model.run import RunRequest, Target
-from fsconsole.model.state import OPEN_STATUSES, RunState
+from fsconsole.model.state import RunState
 from fsconsole.system.files import opened, read_text_or
 from fsconsole.system.mounts import (
     SystemdUnit,
@@ -54,14 +54,10 @@ def remove_owned_scratch(state: RunState) -> bool:
 
     Returns whether there was one to remove. Raises ScratchInUse.
     """
-    made = None if _is_open(state) else owned_scratch(state)
+    made = None if state.is_open else owned_scratch(state)
     if made is not None:
         scratch.remove(made)
     return made is not None
-
-
-def _is_open(state: RunState) -> bool:
-    return any(cell.status in OPEN_STATUSES for cell in state.cells)
 
 
 def owned_scratch(state: RunState) -> Scratch | None:
@@ -83,7 +79,7 @@ def abandoned_scratch(folder: RunFolder) -> Scratch | None:
     """
     require_own(folder)
     state = None if is_alive(folder) else read_state(folder)
-    return None if state is None or _is_open(state) else owned_scratch(state)
+    return None if state is None or state.is_open else owned_scratch(state)
 
 
 _START_LIMIT_S = 60.0

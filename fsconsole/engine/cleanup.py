@@ -27,7 +27,7 @@ from fsconsole.journal.store import is_alive, list_runs
 from fsconsole.journal.writer import record_all
 from fsconsole.model.command import Command, Executor
 from fsconsole.model.events import Observation, RunInterrupted, SettingReturned, SettingTaken
-from fsconsole.model.state import OPEN_STATUSES, HeldSetting, RunState, RunStatus
+from fsconsole.model.state import HeldSetting, RunState, RunStatus
 from fsconsole.plan.expand import cell_uuid
 from fsconsole.plan.keys import MEMORY
 from fsconsole.plan.steps import crash_name, remove_command, resume_command
@@ -173,7 +173,7 @@ def require_resumable(folder: RunFolder) -> None:
     require_own(folder)
     if is_alive(folder):
         raise RunLives(run=folder.name)
-    if not _is_open(read_state(folder)):
+    if not read_state(folder).is_open:
         raise RunComplete(run=folder.name)
 
 
@@ -184,7 +184,7 @@ def resumable_on(scratch_id: str, runs_dir: str) -> tuple[str, ...]:
         with suppress(FsconsoleError):
             state = read_state(folder)
             targets = {target.identity.scratch_id for target in state.request.targets}
-            if scratch_id in targets and _is_open(state) and not (is_alive(folder) or folder.is_imported):
+            if scratch_id in targets and state.is_open and not (is_alive(folder) or folder.is_imported):
                 found.append(folder.name)
     return tuple(found)
 
@@ -234,14 +234,10 @@ def _clean_locked(folder: RunFolder, name: str) -> tuple[Cleaned, ...]:
         record_all(folder, told)
     if has_died:
         last_word.forget(folder)
-    return (Cleaned(name, "; ".join(said), resumable=_is_open(state)),) if said else ()
+    return (Cleaned(name, "; ".join(said), resumable=state.is_open),) if said else ()
 
 
 def _remains(folder: RunFolder) -> tuple[str, ...]:
     """Return a clause for each process of a dead engine that still waits in the kernel."""
     waiting = waiting_below(_STARTER, folder.path)
     return tuple(f"{who} still waits in the kernel for its device, and keeps its mounts" for who in waiting)
-
-
-def _is_open(state: RunState) -> bool:
-    return any(cell.status in OPEN_STATUSES for cell in state.cells)

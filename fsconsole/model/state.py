@@ -128,6 +128,11 @@ class RunState:
     """True if whoever asked last wants it to stop after its cell."""
 
     @property
+    def is_open(self) -> bool:
+        """True if a cell is still to be run, or to be finished."""
+        return any(cell.status in OPEN_STATUSES for cell in self.cells)
+
+    @property
     def current_step(self) -> StepState | None:
         """The step that is going on, or None between steps."""
         if self.current_cell is None:

@@ -36,12 +36,13 @@ from fsconsole.inspect.checks import refusal_words, without_device, words_about
 from fsconsole.inspect.features import parse_mkfs_features, read_mount_options
 from fsconsole.model.command import Command, CommandResult, Executor
 from fsconsole.model.plan import Variant
-from fsconsole.model.wire import Wire, decode, encode
+from fsconsole.model.wire import Wire, decode
 from fsconsole.system.block import attach_held
 from fsconsole.system.files import opened
 from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.mounts import PRIVATE_ROOT, enter_private
 from fsconsole.system.run import RealExecutor
+from fsconsole.workloads.job import tell
 
 
 class TrialOrder(Wire, frozen=True):
@@ -125,7 +126,7 @@ class Bench:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ImageResult:
     """Result of one image: a refusal with its words, or the features read back."""
 
     refusal: str = ""
@@ -157,7 +158,7 @@ def answer(bench: Bench, filesystem: Filesystem, trial: OptionTrial) -> Answer:
     return answered(Verdict.TAKEN, "", shows)
 
 
-def _try(bench: Bench, filesystem: Filesystem, variant: Variant, *, wants_features: bool = True) -> Seen:
+def _try(bench: Bench, filesystem: Filesystem, variant: Variant, *, wants_features: bool = True) -> ImageResult:
     """Make an image, mount it, and read back what is in effect."""
     image = os.path.join(bench.images, f"{filesystem.name}.img")
     with opened(image, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600) as descriptor:
@@ -172,21 +173,21 @@ def _try(bench: Bench, filesystem: Filesystem, variant: Variant, *, wants_featur
     return seen
 
 
-def _made(bench: Bench, filesystem: Filesystem, variant: Variant, image: str, *, wants_features: bool) -> Seen:
+def _made(bench: Bench, filesystem: Filesystem, variant: Variant, image: str, *, wants_features: bool) -> ImageResult:
     identity = str(uuid.uuid4())
     made, *_ = words.make_commands(filesystem, variant, image, identity)
     result = _run(bench, made)
     if result.exit_code != 0:
-        return Seen(refusal=tool_words(result))
+        return ImageResult(refusal=tool_words(result))
     if not bench.has_loops:
-        return Seen(features={Scope.MKFS: _features(bench, filesystem, image)})
+        return ImageResult(features={Scope.MKFS: _features(bench, filesystem, image)})
     with attach_held(image, direct_io=False) as loop:
         for argv in words.make_commands(filesystem, variant, loop.path, identity)[1:]:
             if (result := _run(bench, argv)).exit_code != 0:
-                return Seen(refusal=tool_words(result))
+                return ImageResult(refusal=tool_words(result))
         features = _features(bench, filesystem, loop.path) if wants_features else {}
         if not bench.mount_point:
-            return Seen(features={Scope.MKFS: features})
+            return ImageResult(features={Scope.MKFS: features})
         return _mounted(bench, filesystem, variant, loop.path, features)
 
 
@@ -196,18 +197,20 @@ def _features(bench: Bench, filesystem: Filesystem, path: str) -> dict[str, str]
     return {feature.name: feature.value for feature in found}
 
 
-def _mounted(bench: Bench, filesystem: Filesystem, variant: Variant, device: str, features: dict[str, str]) -> Seen:
+def _mounted(
+    bench: Bench, filesystem: Filesystem, variant: Variant, device: str, features: dict[str, str]
+) -> ImageResult:
     result = _run(bench, words.mount_command(filesystem, variant, device, bench.mount_point))
     log = words_about(result.kernel_log, os.path.basename(device), ",".join(variant.mount_words))
     if result.exit_code != 0:
         said = without_device(refusal_words(filesystem.name, log))
-        return Seen(refusal="; ".join(said) or tool_words(result))
+        return ImageResult(refusal="; ".join(said) or tool_words(result))
     try:
         options = read_mount_options(device, bench.mount_point)
     finally:
         _run(bench, words.filled(filesystem.commands.unmount, mount_point=bench.mount_point))
     in_effect = {feature.name: feature.value for feature in options}
-    return Seen(features={Scope.MKFS: features, Scope.MOUNT: in_effect}, kernel_log=without_device(log))
+    return ImageResult(features={Scope.MKFS: features, Scope.MOUNT: in_effect}, kernel_log=without_device(log))
 
 
 def tool_words(result: CommandResult) -> str:
@@ -246,7 +249,7 @@ def main() -> int:
     threading.Thread(target=_end_with_stdin, args=(images,), daemon=True).start()
     try:
         # Whoever asked may have been killed by now, which ends this with an error.
-        _say(Report(images=images))
+        tell(Report(images=images))
         executor = RealExecutor(kernel_log=KernelLog())
         if images:
             bench = Bench(executor, images, has_loops=False, mount_point="")
@@ -270,10 +273,10 @@ def _try_all(bench: Bench, filesystem: Filesystem) -> None:
     """Try the filesystem without a single option, which must work before anything is said of options; then each."""
     plain = _try(bench, filesystem, _variant(filesystem))
     driver = plain.features.get(Scope.MOUNT, {}).get("driver", "")
-    _say(Report(filesystem=filesystem.name, driver=driver, trouble=plain.refusal))
+    tell(Report(filesystem=filesystem.name, driver=driver, trouble=plain.refusal))
     if not plain.refusal:
         for trial in list_trials(filesystem):
-            _say(Report(answer=answer(bench, filesystem, trial)))
+            tell(Report(answer=answer(bench, filesystem, trial)))
 
 
 def _private_bench(executor: Executor, room_bytes: int) -> Bench:
@@ -286,11 +289,6 @@ def _private_bench(executor: Executor, room_bytes: int) -> Bench:
     if result.exit_code != 0:
         raise ToolFailed(" ".join(result.argv), result.exit_code, result.err.strip())
     return Bench(executor, images, has_loops=True, mount_point=places.mount_point)
-
-
-def _say(report: Report) -> None:
-    sys.stdout.write(encode(report) + "\n")
-    sys.stdout.flush()
 
 
 def _end_with_stdin(images: str) -> None:

@@ -12,7 +12,7 @@ from fsconsole.errors.runs import TooManyPairs, UnknownBaseline, UnknownColumn
 from fsconsole.model.metrics import Metric, column_named
 from fsconsole.model.plan import Order, Plan
 from fsconsole.model.resolution import Reading
-from fsconsole.model.state import OPEN_STATUSES, RunState
+from fsconsole.model.state import RunState
 from fsconsole.model.statistics import ALPHA, LOOKS
 from fsconsole.model.verdicts import LEAST_ROUNDS, MOST_PAIRED, Compared, Scale, Verdict, compared, figure_of
 from fsconsole.model.workload import Workload
@@ -270,7 +270,7 @@ def gate_of(state: RunState, choice: GridChoice = AS_PLANNED) -> Gate:
         return Gate(f'No verdicts: order = "{plan.order.value}" has no rounds; set order = "rounds" in the plan.')
     if plan.repeats < LEAST_ROUNDS:
         return Gate(f"No verdicts: they need at least {LEAST_ROUNDS} rounds. Set repeats = 5.")
-    if not choice.look and any(cell.status in OPEN_STATUSES for cell in state.cells):
+    if not choice.look and state.is_open:
         of_auto = f"round {LOOKS[0]}, {LOOKS[1]} or {LOOKS[2]}"
         return Gate(f"Verdicts follow after {of_auto if plan.is_auto else 'the last round'}.")
     return Gate(alpha=alpha_of(state, choice.look))

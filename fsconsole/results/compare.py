@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Order
 from fsconsole.model.resolution import Reading
-from fsconsole.model.state import OPEN_STATUSES, RunState
+from fsconsole.model.state import RunState
 from fsconsole.model.statistics import ALPHA, LOOKS, alpha_at
 from fsconsole.model.verdicts import Compared, Scale, compared
 from fsconsole.results.figures import row_names
@@ -68,7 +68,7 @@ def comparisons_of(state: RunState, grid: Grid) -> tuple[int, tuple[Comparison, 
     """
     rows = sorted((row for row in grid.rows if not row.key.variant.is_raw), key=lambda row: min(row.indexes))
     plan = state.request.plan
-    if not rows or plan.order is not Order.ROUNDS or any(cell.status in OPEN_STATUSES for cell in state.cells):
+    if not rows or plan.order is not Order.ROUNDS or state.is_open:
         return 0, ()
     # Variants that came out equal are one row, under the name of either.
     named = (row for row in rows if plan.baseline in {plan.cells[index].variant.label for index in row.indexes})

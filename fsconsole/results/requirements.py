@@ -12,7 +12,7 @@ from fsconsole.errors.runs import RequirementsMissed, RequirementsUndecided
 from fsconsole.model.load import bucket_bounds_ns, bucket_of
 from fsconsole.model.metrics import Metric, Unit
 from fsconsole.model.resolution import Reading, reading
-from fsconsole.model.state import OPEN_STATUSES, CellStatus, RunState
+from fsconsole.model.state import CellStatus, RunState
 from fsconsole.model.statistics import lower_bound, upper_bound
 from fsconsole.model.thresholds import BEYOND, LARGEST, Comparator, Requirement
 from fsconsole.model.verdicts import LEAST_ROUNDS, LEAST_STEPS, has_ratio, is_rate
@@ -79,7 +79,7 @@ def has_requirements(state: RunState) -> bool:
 
 def requirements_of(state: RunState, grid: Grid) -> RunRequirements:
     """Return whether the rows of a run meet what is required; undecided before its last cell is over."""
-    is_over = not any(cell.status in OPEN_STATUSES for cell in state.cells)
+    is_over = not state.is_open
     rows: dict[str, tuple[Judged, ...]] = {}
     lives: dict[object, list[tuple[GridRow, Judged]]] = {}
     for row in grid.rows:

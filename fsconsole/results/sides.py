@@ -13,7 +13,7 @@ from fsconsole.model.figures import Publication, PublishedRow
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Order, Plan
 from fsconsole.model.resolution import Reading, is_difference
-from fsconsole.model.state import OPEN_STATUSES, RunState
+from fsconsole.model.state import RunState
 from fsconsole.model.verdicts import LEAST_ROUNDS, Compared, Scale, compared_apart, figure_of
 from fsconsole.model.workload import Workload
 from fsconsole.results.block_tables import block_title
@@ -244,7 +244,7 @@ def _notes(sides: Sequence[Side], vary: Sequence[Varied], found: Sequence[Differ
 
 def _no_verdicts(run: RunState, of_side: int) -> str:
     """Return why a run's figures bear no verdicts; empty where they do."""
-    if any(cell.status in OPEN_STATUSES for cell in run.cells):
+    if run.is_open:
         return f"{cells_over(run)} of {len(run.cells)} cells are over; verdicts follow after the last."
     if of_side == 1 and run.request.plan.order is not Order.ROUNDS:
         return "its cells were not run in rounds, so what drifts is in its scatter: no verdicts."

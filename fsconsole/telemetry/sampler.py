@@ -176,7 +176,7 @@ class Sources:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SamplePlace:
     """The step that a sample belongs to, and its progress."""
 
     cell: int | None = None
@@ -221,7 +221,7 @@ class Gauges:
         with self._lock:
             self._load = None if counters is None else self._try("load", lambda: LoadGauge(counters))
 
-    def read(self, place: Place, since_ns: int) -> Sample | None:
+    def read(self, place: SamplePlace, since_ns: int) -> Sample | None:
         """Read all gauges; one that fails is absent, and its reason is counted.
 
         Returns None without CPU shares or dirty pages. since_ns is the previous sample's CLOCK_MONOTONIC.
@@ -333,7 +333,7 @@ class Sampler:
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
         self._stopping = threading.Event()
         self._lock = threading.Lock()
-        self._place = Place()
+        self._place = SamplePlace()
         self._peak_dirty_bytes = 0
         self._stalls = StallClock()
         self._last_ns = 0
@@ -352,7 +352,7 @@ class Sampler:
     def set_place(self, cell: int | None, step: str) -> None:
         """Set the cell's index and the step's kind for the next samples."""
         with self._lock:
-            self._place = Place(cell, step)
+            self._place = SamplePlace(cell, step)
 
     def tell_progress(self, progress: StepProgress) -> None:
         """Set the step's progress, for the next samples and for place_in_words()."""

@@ -50,7 +50,7 @@ class AgeReport(Wire, frozen=True, omit_defaults=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class AgeingAct:
     """One thing to do: write a file of that size, or remove it; a number of -1 is a sync."""
 
     number: int
@@ -58,21 +58,21 @@ class Act:
     is_removal: bool = False
 
 
-SYNC = Act(-1, 0)
+SYNC = AgeingAct(-1, 0)
 
 
-def acts_of(seed: int, cycles: int, full_bytes: int) -> Iterator[Act]:
+def acts_of(seed: int, cycles: int, full_bytes: int) -> Iterator[AgeingAct]:
     """Yield what is done, in order. Sizes are spread evenly over the powers of two; removed files are drawn evenly."""
     # Only random(), whose sequence no version of Python changes.
     draw = random.Random(f"{seed} ageing").random  # noqa: S311 (sizes, not secrets)
     largest = min(LARGEST_BYTES, max(SMALLEST_BYTES, full_bytes // _LARGEST_SHARE))
     powers = math.log2(largest / SMALLEST_BYTES)
-    there: list[Act] = []
+    there: list[AgeingAct] = []
     held = number = 0
     for _ in range(cycles):
         while held < full_bytes:
             size = min(int(SMALLEST_BYTES * 2 ** (draw() * powers)), full_bytes - held)
-            there.append(Act(number, size))
+            there.append(AgeingAct(number, size))
             yield there[-1]
             held += size
             number += 1
@@ -82,7 +82,7 @@ def acts_of(seed: int, cycles: int, full_bytes: int) -> Iterator[Act]:
             place = int(draw() * len(there))
             there[place], there[-1] = there[-1], there[place]
             gone = there.pop()
-            yield Act(gone.number, gone.size_bytes, is_removal=True)
+            yield AgeingAct(gone.number, gone.size_bytes, is_removal=True)
             held -= gone.size_bytes
         yield SYNC
 
@@ -108,7 +108,7 @@ def carry_out(job: AgeJob, tree_fd: int, *, sync: Callable[[int], None] = syncfs
     return AgeReport(Stage.DONE, "", files, left, written)
 
 
-def _write(path: str, tree_fd: int, data: memoryview, act: Act) -> None:
+def _write(path: str, tree_fd: int, data: memoryview, act: AgeingAct) -> None:
     fd = os.open(path, _NEW, 0o644, dir_fd=tree_fd)
     try:
         at, rest = act.number * 4093 % (_BUFFER_BYTES - _CALL_BYTES), act.size_bytes

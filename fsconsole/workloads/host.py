@@ -26,13 +26,13 @@ from functools import partial
 from itertools import accumulate, count, islice
 
 from fsconsole.model.load import HeaderWord, SlotWord, ThreadState, slot_word, timed_in
-from fsconsole.model.wire import Mismatch, encode
+from fsconsole.model.wire import Mismatch
 from fsconsole.model.workload import Directories, End, Layout, Workload, WorkloadKind
 from fsconsole.system.memfd import CounterPage
 from fsconsole.text import error_reason
 from fsconsole.workloads import ops
 from fsconsole.workloads.content import PayloadContent, anonymous_memory, content_of, scrambled
-from fsconsole.workloads.job import GO, HostReport, Job, Stage, job_from_line
+from fsconsole.workloads.job import GO, HostReport, Job, Stage, job_from_line, tell
 from fsconsole.workloads.ops import STOP, Limits, Means, Operation
 from fsconsole.workloads.stamps import write_acts
 from fsconsole.workloads.tree import DIRECTORY_FLAGS, SourceFiles, make_unused, namer, subdirectories
@@ -263,7 +263,7 @@ def main() -> int:
         why = str(error)
         if isinstance(error, OSError):
             why = f"{error.filename or 'the generator'}: {error_reason(error)}"
-        _tell(HostReport(Stage.REFUSED, why=why))
+        tell(HostReport(Stage.REFUSED, why=why))
         return 1
     return 0
 
@@ -299,7 +299,7 @@ def _run_job(job: Job) -> None:
     total_s = usage.ru_utime + usage.ru_stime
     share = max(0.0, 1 - sum(prepared_s) / total_s) if total_s else 0.0
     busiest_s = max(used - prepared for used, prepared in zip(used_s, prepared_s, strict=True))
-    _tell(HostReport(Stage.DONE, "", "", share * usage.ru_utime, share * usage.ru_stime, max(0.0, busiest_s)))
+    tell(HostReport(Stage.DONE, "", "", share * usage.ru_utime, share * usage.ru_stime, max(0.0, busiest_s)))
 
 
 def _open_ground(job: Job) -> tuple[str, Ground]:
@@ -374,7 +374,7 @@ def _await_go(workers: list[Worker], directory: str) -> None:
                 raise Refused("a worker ended before its threads were ready")
             ready += len(said)
         os.close(worker.ready_reader)
-    _tell(HostReport(Stage.READY, directory=directory))
+    tell(HostReport(Stage.READY, directory=directory))
     if sys.stdin.readline().strip() != GO:
         raise Refused("the engine did not give the word")
 
@@ -383,11 +383,6 @@ def _reap(workers: list[Worker]) -> list[float]:
     """Wait for all workers and return the CPU seconds of each."""
     usages = [os.wait4(worker.pid, 0)[2] for worker in workers]
     return [usage.ru_utime + usage.ru_stime for usage in usages]
-
-
-def _tell(report: HostReport) -> None:
-    sys.stdout.write(encode(report) + "\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from enum import Enum
 
-from fsconsole.model.wire import Mismatch, Wire, decode_whole
+from fsconsole.model.wire import Mismatch, Wire, decode_whole, encode
 from fsconsole.model.workload import BUILT_IN, OPERATIONS, Layout, Workload
 from fsconsole.workloads.tree import SourceFiles
 
@@ -47,6 +48,12 @@ class HostReport(LoadReport, frozen=True):
     system_s: float = 0.0
     busiest_s: float = 0.0
     """Of the worker that used the most."""
+
+
+def tell(message: Wire) -> None:
+    """Print a message as a line, at once."""
+    sys.stdout.write(encode(message) + "\n")
+    sys.stdout.flush()
 
 
 class Job(Wire, frozen=True):

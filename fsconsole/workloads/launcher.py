@@ -16,12 +16,12 @@ from contextlib import suppress
 
 from fsconsole.errors import FsconsoleError
 from fsconsole.model.command import Command
-from fsconsole.model.wire import Mismatch, Wire, decode_whole, encode
+from fsconsole.model.wire import Mismatch, Wire, decode_whole
 from fsconsole.model.workload import Directories
 from fsconsole.system.processes import INIT_PID
 from fsconsole.system.run import RealExecutor, find_program, search_path
 from fsconsole.text import KIB
-from fsconsole.workloads.job import GO, LoadReport, Stage
+from fsconsole.workloads.job import GO, LoadReport, Stage, tell
 from fsconsole.workloads.tree import DIRECTORY_FLAGS, namer
 
 EACH_FILE = "{file}"
@@ -75,7 +75,7 @@ def main() -> int:
     try:
         _run_job(decode_whole(ProgramJob, sys.stdin.readline()))
     except (Mismatch, FsconsoleError, OSError) as error:
-        _tell(ProgramReport(Stage.REFUSED, str(error)))
+        tell(ProgramReport(Stage.REFUSED, str(error)))
         return 1
     return 0
 
@@ -89,14 +89,14 @@ def _run_job(job: ProgramJob) -> None:
     os.fchdir(directory_fd)
     os.close(directory_fd)
     _require_sources(job.sources)
-    _tell(ProgramReport(Stage.READY))
+    tell(ProgramReport(Stage.READY))
     if sys.stdin.readline().strip() != GO:
         return
     started_ns = time.monotonic_ns()
     user_s, system_s, max_rss_bytes, exit_code = _each_file(job) if job.files else _in_order(job)
     ended_ns = time.monotonic_ns()
     _end_the_rest()
-    _tell(ProgramReport(Stage.DONE, "", started_ns, ended_ns, exit_code, user_s, system_s, max_rss_bytes))
+    tell(ProgramReport(Stage.DONE, "", started_ns, ended_ns, exit_code, user_s, system_s, max_rss_bytes))
 
 
 def _require_sources(sources: tuple[Seen, ...]) -> None:
@@ -165,11 +165,6 @@ def _write(fd: int, output: bytes) -> None:
     rest = memoryview(output)
     while rest:
         rest = rest[os.write(fd, rest) :]
-
-
-def _tell(report: ProgramReport) -> None:
-    sys.stdout.write(encode(report) + "\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

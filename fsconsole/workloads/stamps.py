@@ -58,7 +58,7 @@ def generation_of(block: bytes, origin: bytes, number: int, offset: int) -> int 
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class StampedWrite:
     """A file written whole: new (generation 1), or over its first content (2)."""
 
     number: int
@@ -69,16 +69,16 @@ class Act:
 _REWRITES_EVERY = 8
 
 
-def acts_of(workload: Workload, thread: int) -> Iterator[Act]:
+def acts_of(workload: Workload, thread: int) -> Iterator[StampedWrite]:
     """Yield a writer's acts in order. The order is fixed, so that a count of syncs identifies the synced files.
 
     Every other file is synced; after every eighth the first of these, synced before, is overwritten and synced again.
     """
     numbers = range(thread, workload.files, workload.threads)
     for place, number in enumerate(numbers):
-        yield Act(number, 1, is_synced=place % 2 == 0)
+        yield StampedWrite(number, 1, is_synced=place % 2 == 0)
         if place % _REWRITES_EVERY == _REWRITES_EVERY - 1:
-            yield Act(numbers[place - _REWRITES_EVERY + 1], 2, is_synced=True)
+            yield StampedWrite(numbers[place - _REWRITES_EVERY + 1], 2, is_synced=True)
 
 
 def syncs_of(workload: Workload) -> int:
