@@ -9,11 +9,11 @@ from fsconsole.devices import scratch
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import list_runs
 from fsconsole.model.metrics import Metric
-from fsconsole.model.state import CellStatus
-from fsconsole.plan.read import configs_folder
+from fsconsole.plan.read import configs_folder, find_config, read_plan
 from fsconsole.results.grid import build_grid
 from fsconsole.text import MIB
 from tests.loop.runs import assert_nothing_left, fsconsole, succeed, written
+from tests.loop.test_shipped_plans import assert_whole
 
 
 def test_the_study_of_2012_runs_to_its_end_with_its_figures_beside_the_published_ones(tmp_path: pathlib.Path) -> None:
@@ -33,7 +33,7 @@ def test_the_study_of_2012_runs_to_its_end_with_its_figures_beside_the_published
         (folder,) = list_runs(str(tmp_path / "runs"))
         assert_nothing_left(made.device, folder)
         state = read_state(folder)
-        assert {cell.status for cell in state.cells} == {CellStatus.DONE}
+        assert_whole(state, read_plan(find_config("chinner-2012-writeback")))
         grid = build_grid(state)
         labels = {row.key.variant.label for row in grid.rows}
         assert labels == {"ext4, no journal (unfit for use)", "ext4", "xfs", "raw"}
@@ -74,7 +74,8 @@ def test_the_memory_of_the_study_of_2012_is_an_axis_of_its_grid(tmp_path: pathli
         (folder,) = list_runs(str(tmp_path / "runs"))
         assert_nothing_left(made.device, folder)
         state = read_state(folder)
-        assert [cell.status for cell in state.cells] == [CellStatus.DONE] * 4
+        assert_whole(state, read_plan(find_config("chinner-2012-memory")))
+        assert len(state.cells) == 4
         shown = succeed("results", folder.name, "--runs", str(tmp_path / "runs"))
         assert set(re.findall(r"(?m)^(ext4|xfs) +(\w+)", shown)) == {
             (label, memory) for label in ("ext4", "xfs") for memory in ("4GiB", "64GiB")

@@ -37,7 +37,7 @@ from tests.loop.runs import (
 from tests.loop.test_kill_engine import hanging
 
 MANY_CELLS_PLAN = TINY_PLAN.replace("repeats = 1", 'repeats = 300\nequalise = "none"')
-TIMES = 50 if SOAK else 8
+TIMES = 50 if SOAK else 3
 """Fifty take some minutes on a busy machine."""
 
 
@@ -92,9 +92,9 @@ def test_a_monitor_that_opens_the_device_again_and_again_costs_no_cell(
 ) -> None:
     log = tmp_path / "opened"
     with monitored(own_scratch.device, log):
-        wait_for(living, cells_done(7), 240)
+        wait_for(living, cells_done(5), 240)
         statuses = stopped(living)
-    assert log.read_text().count("open") >= 5
+    assert log.read_text().count("open") >= 3
     assert set(statuses) == {CellStatus.DONE}
     assert_nothing_left(own_scratch.device, living)
 
@@ -159,7 +159,7 @@ def test_no_command_that_looks_at_its_device_or_is_refused_costs_a_cell(
 
 def test_an_export_of_a_living_run_is_whole_and_costs_it_no_cell(living: RunFolder, tmp_path: Path) -> None:
     runs, whole = ("--runs", str(tmp_path / "runs")), []
-    for number in range(6):
+    for number in range(3):
         path, other = str(tmp_path / f"{number}.fsrun"), str(tmp_path / str(number))
         succeed("export", living.name, path, *runs)
         assert is_alive(living)
