@@ -25,7 +25,7 @@ from fsconsole.model.state import CellState, CellStatus, RunStatus
 from fsconsole.system.mounts import engine_argv
 from fsconsole.text import MIB
 from tests.conftest import loops_under, wait_until
-from tests.lab.soak import SOAK
+from tests.lab.soak import SOAK, tried
 from tests.loop.faulty_run import scratch_device
 from tests.loop.runs import (
     FSCONSOLE,
@@ -201,11 +201,18 @@ def test_killing_the_parent_of_the_engine_ends_it_too(tmp_path, own_scratch):
 KILLS = 200 if SOAK else 1
 
 
-CUTS = (
-    *(((signal.SIGINT,), ("start", ms)) for ms in (0, 150, 300, 450, 600)),
-    *(((signal.SIGINT,), ("folder", ms)) for ms in (0, 60, 200)),
-    *(((signal.SIGINT, signal.SIGINT), moment) for moment in (("start", 200), ("folder", 0), ("folder", 60))),
-    *(((signal.SIGTERM,), moment) for moment in (("start", 200), ("folder", 40))),
+CUTS = tried(
+    (
+        *(((signal.SIGINT,), ("start", ms)) for ms in (0, 150, 300, 450, 600)),
+        *(((signal.SIGINT,), ("folder", ms)) for ms in (0, 60, 200)),
+        *(((signal.SIGINT, signal.SIGINT), moment) for moment in (("start", 200), ("folder", 0), ("folder", 60))),
+        *(((signal.SIGTERM,), moment) for moment in (("start", 200), ("folder", 40))),
+    ),
+    (
+        *(((signal.SIGINT,), moment) for moment in (("start", 0), ("start", 450), ("folder", 0), ("folder", 200))),
+        *(((signal.SIGINT, signal.SIGINT), moment) for moment in (("start", 200), ("folder", 60))),
+        ((signal.SIGTERM,), ("folder", 40)),
+    ),
 )
 """What is sent, and milliseconds after the start of the command, which loads and looks at the disks first, or after the
 run's folder is there, when the engine is about to be started."""
@@ -325,7 +332,7 @@ def test_detach_with_an_early_ctrl_c_leaves_no_run_going_unseen(begin, tmp_path,
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
 def test_a_demo_that_is_cut_before_its_run_leaves_no_scratch_device(tmp_path, number):
     (tmp_path / "scratch").mkdir()
-    words = ["demo", "--dir", str(tmp_path / "scratch"), "--size", "1GiB", "--runs", str(tmp_path / "runs")]
+    words = ["demo", "--dir", str(tmp_path / "scratch"), "--size", "320MiB", "--runs", str(tmp_path / "runs")]
     viewer = subprocess.Popen([*FSCONSOLE, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_until(lambda: loops_under(str(tmp_path)) != [], "the scratch device is attached", 30)
     viewer.send_signal(number)
