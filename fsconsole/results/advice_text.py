@@ -77,7 +77,7 @@ def _headline(of: Advice) -> str:
     leans = dict.fromkeys(row.leans_to for row in of.best if row.leans_to)
     to = [_title(row) for row in of.best if row.candidate.title in leans]
     lean = f" The sum leans to {', '.join(to)}, but no single column decides." if to else ""
-    return f"Can't be excluded as best: {names}.{lean}"
+    return f"Undecided which is best: {names}.{lean}"
 
 
 def disturbed_words(of: Advice, grid: Grid) -> str:
@@ -119,8 +119,16 @@ def _overall(row: Advised, of: Advice) -> str:
         return f"scores the same as the baseline{_place(row, of)}."
     share = f"{100 * abs(pair.change):.0f} % {'above' if pair.change > 0 else 'below'} the baseline"
     is_lean = row in of.best and len(of.best) > 1 and pair.verdict in _DECIDED
-    doubt = ", but no single column decides" if is_lean else "" if pair.verdict in _DECIDED else ", undecided"
+    doubt = ", but no single column decides" if is_lean else "" if pair.verdict in _DECIDED else _undecided(row)
     return f"scores {share}{doubt}{_place(row, of)}."
+
+
+def _undecided(row: Advised) -> str:
+    """Return that a score is not decided, as a clause, with the columns that are: no verdict is contradicted."""
+    decided = [term.words for term, pair in row.parts if speaks_for(term, pair) is not None]
+    if not decided:
+        return ", undecided"
+    return f"; the sum is not decided, although {', '.join(decided)} {'is' if len(decided) == 1 else 'are'}"
 
 
 def _place(row: Advised, of: Advice) -> str:

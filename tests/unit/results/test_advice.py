@@ -6,19 +6,23 @@ import json
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.catalog.words import unsafe_words
+from fsconsole.cli.console import RECORDED
+from fsconsole.client.runs import look
 from fsconsole.errors import Misused
 from fsconsole.errors.runs import NothingToAdvise
+from fsconsole.journal.importing import import_run
 from fsconsole.model.events import WarningKind
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Variant
 from fsconsole.model.state import RunState
 from fsconsole.plan.requirements import parse_requirement
-from fsconsole.results.advice import Safety, advise, parse_weights
+from fsconsole.results.advice import Safety, advise, parse_weights, speaks_for
 from fsconsole.results.advice_text import Place, advice_json, advice_text, take_command
 from fsconsole.results.choice import choose_row
 from fsconsole.results.grid import build_grid
@@ -74,6 +78,22 @@ def test_the_score_is_the_weighted_geometric_mean_and_the_turning_weight_is_as_c
     assert [one.candidate.title for one in heavier.best] == [build.EXT4.label]
 
 
+def test_an_undecided_score_names_the_columns_that_are_decided_and_contradicts_no_verdict_of_the_shipped_run(
+    tmp_path: Path,
+) -> None:
+    state = look(import_run(RECORDED, str(tmp_path))).state
+    grid = build_grid(state)
+    found = advise(state, grid, safety_of)
+    text = " ".join(advice_text(state, grid, found, PLACE).split())
+    assert "be excluded" not in text
+    said = "the sum is not decided, although durable (buffered files) is. In no column decidedly better than ext4."
+    assert f"* ext4 nodelalloc: scores 16 % below the baseline; {said}" in text
+    for row in found.best:
+        decided = [term.words for term, pair in row.parts if speaks_for(term, pair) is not None]
+        own = text.partition(f"* {row.candidate.title}: ")[2].partition(".")[0]
+        assert row.overall is None or not decided or (", undecided" not in own and all(one in own for one in decided))
+
+
 def test_what_is_not_decided_excludes_no_row() -> None:
     state = run_of({build.EXT4: {}, build.XFS: {Metric.DURABLE: 1.1}}, (0.5, 1.9, 1.0))
     found = advise(state, build_grid(state), safety_of, parse_weights("durable=1"))
@@ -100,7 +120,8 @@ def test_of_tied_scores_the_row_that_a_verdict_calls_faster_stands_before_the_ba
     assert [one.candidate.title for one in found.best] == ["xfs", build.EXT4.label]
     assert found.best[0].candidate.mean < found.best[1].candidate.mean
     text = " ".join(advice_text(state, grid, found, PLACE).split())
-    assert " below the baseline, undecided; before it by its decided columns" in text
+    assert text.count("Undecided which is best: xfs, ext4 data=ordered.") == 1
+    assert " below the baseline; the sum is not decided, although durable is; before it by its decided columns" in text
     assert "* ext4 data=ordered: the baseline; no score here is decidedly above or below its own" in text
     assert (
         "Next: take xfs, by what is decided column by column, though ext4 data=ordered may score more; by the score"
