@@ -60,6 +60,8 @@ class PublishedRow(Wire, frozen=True):
     base: tuple[Measurement, ...] = ()
     """Figures of the row that the study compares this one with, where that isn't one of its own table."""
     base_name: str = ""
+    settings: tuple[tuple[str, str], ...] = ()
+    """Settings that it was measured with, as far as the study prints them, by their names in a plan."""
 
     @property
     def name(self) -> str:
@@ -91,6 +93,11 @@ class Publication(Wire, frozen=True):
     rows: tuple[PublishedRow, ...]
     scaled: str = ""
     """Beside a scaled run, in a sentence: what its rows are then; empty: as printed."""
+
+    @property
+    def settings_words(self) -> str:
+        """The settings that it prints: "read_ahead 2MiB"; empty without any."""
+        return ", ".join(dict.fromkeys(f"{name} {value}" for row in self.rows for name, value in row.settings))
 
     @property
     def metrics(self) -> tuple[Metric, ...]:

@@ -249,8 +249,7 @@ class Metric(str, Enum):
         "part of CPU: fsconsole itself: engine (sampler, journal), consoles and viewers")
     DEVICE_READ = "device_read", "device read", Unit.BYTES, "bytes that the device read in the load and its drain"
     DEVICE_WRITTEN = ("device_written", "device written", Unit.BYTES,
-        "bytes that the device wrote in the load and its drain: data, metadata and journal; of zeroing also a request to zero "
-        "that it refused, before it was written zeros")
+        "bytes that the device wrote in the load and its drain: data, metadata and journal")
     DEVICE_DISCARDED = "device_discarded", "device discarded", Unit.BYTES, "bytes that the device discarded in the same time"
     DEVICE_READS = "device_reads", "device reads", Unit.COUNT, "read requests to the device in the same time"
     DEVICE_WRITES = "device_writes", "device writes", Unit.COUNT, "write requests to the device in the same time"

@@ -60,6 +60,8 @@ class _PublishedRow(Wire, frozen=True):
     """Name of the load, in the study's plan, that the figures are of; empty: of any."""
     threads: int = 0
     note: str = ""
+    settings: dict[str, str] = msgspec.field(default_factory=dict)
+    """In place of the file's."""
 
 
 class _File(Wire, frozen=True):
@@ -71,6 +73,8 @@ class _File(Wire, frozen=True):
     workload: str
     columns: dict[str, _Column]
     rows: tuple[_PublishedRow, ...] = msgspec.field(name="row")
+    settings: dict[str, str] = msgspec.field(default_factory=dict)
+    """What the study sets, by the names in a plan: a row that sets something else, or more, is none of its own."""
     baseline_table: str = ""
     """The table with which others are compared row by row; empty: rows are compared within their table."""
 
@@ -92,7 +96,16 @@ class _File(Wire, frozen=True):
                 figures.append(Measurement(column.metric, value * _UNITS[column.unit][1]))
             else:
                 others.append(PublishedFigure(column.name, column.unit, value, column.stands))
-        return PublishedRow(row.table, row.as_printed, tuple(figures), row.note, tuple(others), row.load, row.threads)
+        return PublishedRow(
+            table=row.table,
+            as_printed=row.as_printed,
+            figures=tuple(figures),
+            note=row.note,
+            others=tuple(others),
+            load=row.load,
+            threads=row.threads,
+            settings=tuple((row.settings or self.settings).items()),
+        )
 
 
 def list_publications() -> tuple[Path, ...]:

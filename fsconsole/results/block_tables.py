@@ -144,7 +144,7 @@ def captions(blocks: Sequence[Block], grid: Grid, *, is_reversed: bool = False) 
         said.append("assume-clean: md was told that the members agree; no resync was done.")
     if any(row.row.with_redone for block in blocks for row in block.rows):
         said.append("Figures, but no verdicts, are of rounds that ran again, too.")
-    return (*said, *(publication_words(grid.publication) if grid.publication is not None else ()))
+    return (*said, *(publication_words(grid.publication, grid.rows) if grid.publication is not None else ()))
 
 
 def notes_of(blocks: Sequence[Block]) -> tuple[str, ...]:

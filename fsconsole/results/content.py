@@ -381,14 +381,23 @@ MISSING = "-"
 _WIDEST_VERDICT = len("repaired")
 
 
-def publication_words(of: Publication) -> tuple[str, ...]:
-    """Return where published figures come from, what was measured there, and what of it stands beside a scaled run."""
+def publication_words(of: Publication, rows: Sequence[GridRow]) -> tuple[str, ...]:
+    """Return where published figures come from, what was measured there, and what of it stands beside these rows of a run."""
+    is_set = any(row.key.setting.values for row in rows)
     told = (
         f"Published: {of.source}, {of.date}; not of this run and not ranked with it.",
         f"There: {of.workload}; {of.machine}.",
         of.scaled,
+        settings_note(of) if is_set else "",
     )
     return tuple(printable(words) for words in told if words)
+
+
+def settings_note(of: Publication) -> str:
+    """Return beside which rows of a run with settings the published ones stand, in a sentence."""
+    if not of.settings_words:
+        return "It names no settings: its rows stand beside no row that sets one."
+    return f"Its rows stand beside rows with its settings alone: {of.settings_words}."
 
 
 def column_head(column: str, unit: str) -> Column:

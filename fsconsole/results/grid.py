@@ -30,7 +30,7 @@ from fsconsole.results.figures import (
     warnings_seen,
     worst_verdict,
 )
-from fsconsole.results.published import beside
+from fsconsole.results.published import beside, is_measured_with
 
 # Durable figures set against the raw row of the same run: same device, settings and workload, no filesystem.
 
@@ -240,6 +240,9 @@ class GridRow:
         """Return whether a published row is of this one in the block of that load; None: in another block."""
         name, loads = load.name if load is not None else "", self.key.workloads
         if published.as_printed not in self.printed or published.load not in ("", name):
+            return False
+        of_load = loads[self.key.workload or 0].settings if load is not None and loads else ()
+        if not is_measured_with(published, dict(self.key.setting.values) | dict(of_load)):
             return False
         own = loads[self.key.workload or 0].threads if load is not None and loads else 0
         return 0 in (published.threads, own) or published.threads == own

@@ -6,13 +6,14 @@ its rows differ, which is a ratio.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from fsconsole.errors.targets import BadQuantity
 from fsconsole.model.figures import Measurement, Publication, PublishedFigure, PublishedRatio, PublishedRow
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Keep, Plan
-from fsconsole.units import significant
+from fsconsole.units import parse_bytes, significant
 
 _SAME_FILES = frozenset({Keep.FILE_SIZE, Keep.FILL})
 STANDING = {
@@ -51,6 +52,20 @@ def beside(of: Publication, plans: Sequence[Plan], own: Plan | None = None) -> P
         for row in of.rows
     )
     return replace(of, rows=rows, scaled=_why(plans[0], rows))
+
+
+def is_measured_with(published: PublishedRow, values: Mapping[str, str]) -> bool:
+    """Return whether a published row is of these settings; what it doesn't name it may have been measured without."""
+    known = dict(published.settings)
+    return all(name in known and _amount(known[name]) == _amount(value) for name, value in values.items())
+
+
+def _amount(value: str) -> int | str:
+    """Return a setting's value, of a size its bytes: "2MiB" is "2048KiB"."""
+    try:
+        return parse_bytes(value)
+    except BadQuantity:
+        return value
 
 
 def _baseline_words(plan: Plan) -> frozenset[str]:

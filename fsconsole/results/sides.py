@@ -18,6 +18,7 @@ from fsconsole.model.verdicts import LEAST_ROUNDS, Compared, Scale, compared_apa
 from fsconsole.model.workload import Workload
 from fsconsole.results.block_tables import block_title
 from fsconsole.results.blocks import Block, BlockKind, BlockRow, GridChoice, blocks_of
+from fsconsole.results.content import settings_note
 from fsconsole.results.environment import Difference, Varied, differences, groups_of, load_signature
 from fsconsole.results.figures import cells_over
 from fsconsole.results.grid import GridRow, build_grid
@@ -235,7 +236,8 @@ def _notes(sides: Sequence[Side], vary: Sequence[Varied], found: Sequence[Differ
     for side in sides:
         if of := side.publication:
             words = f"{of.source}, {of.date}: not ranked, no verdicts. {of.workload}; {of.machine}. {of.scaled}".strip()
-            told.setdefault(words, []).append(side.letter)
+            rows = [row for run in runs for row in run.request.plan.cells if row.setting.values]
+            told.setdefault(f"{words} {settings_note(of)}" if rows else words, []).append(side.letter)
     notes += [f"{', '.join(letters)}: published by {words}" for words, letters in told.items()]
     unknown = [one.name for one in found if one.kind and not one.is_known]
     notes += [f"Not known of every run: {', '.join(unknown)}."] if unknown else []
@@ -330,7 +332,29 @@ def _blocks(sides: Sequence[Side], vary: Collection[Varied], columns: Sequence[M
         for place, block in known.items()
         if place not in every[0]
     }
-    return (replace(first, alone=(*first.alone, *map(printable, alone))), *others)
+    return _each_published_once((replace(first, alone=(*first.alone, *map(printable, alone))), *others))
+
+
+def _each_published_once(blocks: Sequence[SideBlock]) -> tuple[SideBlock, ...]:
+    """Return blocks in which no published row stands again with figures that it had before.
+
+    Several rows of a run may be it, of other devices or arrays, and one of any load is of all of them.
+    """
+    told: set[tuple[str, int, SideFigure]] = set()
+
+    def is_new(row: SideRow) -> bool:
+        figures = {(row.side.letter, id(row.published), replace(one, change=None)) for one in row.figures}
+        is_told = row.published is not None and figures <= told
+        told.update(figures)
+        return not is_told
+
+    return tuple(
+        replace(
+            block,
+            groups=tuple(replace(one, rows=tuple(row for row in one.rows if is_new(row))) for one in block.groups),
+        )
+        for block in blocks
+    )
 
 
 def _block(

@@ -66,6 +66,8 @@ class TableValue:
     rows: tuple[TableRow, ...]
     marked: int | None = None
     mark: str = ""
+    cuts_names: bool = False
+    """True if a name that needs more than two lines loses its middle, rather than stand above its cells."""
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -187,7 +189,8 @@ def lay_out(value: TableValue, width: int, *, is_printed: bool = False) -> Table
     left = width - sum(widths) - gap * len(widths)
     name_width = max(2, min(longest, max(left, min(_LEAST_NAME, width * 4 // 5))))
     note_lines = _NOTE_LINES if is_printed else 1
-    rows = tuple(_fitted(row, name_width, width, note_lines) for row in value.rows)
+    name_lines = _NAME_LINES if value.cuts_names else _ANY_LINES
+    rows = tuple(_fitted(row, name_width, width, name_lines, note_lines) for row in value.rows)
     begins = (0, *accumulate(row.height for row in rows))
     return TableLayout(value, width, name_width, gap, widths, rows, begins)
 
@@ -218,9 +221,9 @@ def table_lines(value: TableValue, width: int, *, is_plain: bool = False) -> lis
     return printed
 
 
-def _fitted(row: TableRow, name_width: int, width: int, note_lines: int) -> _FittedRow:
+def _fitted(row: TableRow, name_width: int, width: int, name_lines: int, note_lines: int) -> _FittedRow:
     """Return a row with its name in two lines beside its cells, or, where it needs more, as wide as the table."""
-    names = _indented(row.name, name_width)
+    names = _indented(row.name, name_width, name_lines)
     is_above = len(names) > _NAME_LINES
     names, lines_beside = (_indented(row.name, width), 1) if is_above else (names, len(names))
     notes: list[str] = []
@@ -233,8 +236,8 @@ def _fitted(row: TableRow, name_width: int, width: int, note_lines: int) -> _Fit
     return _FittedRow(names, tuple(notes), is_above, height + (len(names) if is_above else 0))
 
 
-def _indented(name: str, width: int) -> tuple[str, ...]:
-    """Return a name in as many lines as it needs, each as far to the right as its first."""
+def _indented(name: str, width: int, most: int = _ANY_LINES) -> tuple[str, ...]:
+    """Return a name in as many lines as it needs, at most so many, each as far to the right as its first."""
     text = name.lstrip(" ")
     indent = min(len(name) - len(text), max(0, width - 2))
-    return tuple(" " * indent + part for part in wrap(text, width - indent, max_lines=_ANY_LINES))
+    return tuple(" " * indent + part for part in wrap(text, width - indent, max_lines=most))

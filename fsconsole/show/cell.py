@@ -26,14 +26,14 @@ from fsconsole.results.table import Column, TableRow, TableValue
 from fsconsole.show.charts import HistogramValue, PlotValue, Series, Threshold
 from fsconsole.show.lines import TextLine, text_lines
 from fsconsole.show.progress import begun_ns, command_words
-from fsconsole.text import cells_of, pad_left, pad_right, printable, printable_lines, shorten_end, shorten_middle
+from fsconsole.text import cells_of, pad_left, pad_right, printable, printable_lines, shorten_end, shorten_middle, wrap
 from fsconsole.units import fixed, format_bytes, format_guess, format_rate, format_seconds, significant
 
 _COLUMN_CELLS, _FIGURE_CELLS = 16, 12
 
 
-def title_lines(state: RunState, cell: Cell, row: str, place: tuple[int, int], width: int) -> tuple[str, str]:
-    """Return a cell's name and where it stands; place is its number among the row's cells, and how many these are."""
+def title_lines(state: RunState, cell: Cell, row: str, place: tuple[int, int], width: int) -> tuple[str, ...]:
+    """Return a cell's name, and its status whole; place is its number among the row's cells, and how many these are."""
     known = state.cells[cell.index]
     said = [f"Cell {cell.index + 1} of {len(state.cells)}", f"repeat {cell.repeat}"]
     said += [f"round repeated{' twice' * (cell.redo > 1)}"] if cell.redo else []
@@ -45,7 +45,7 @@ def title_lines(state: RunState, cell: Cell, row: str, place: tuple[int, int], w
     number, of_row = place
     if of_row > 1:
         line += f"; left and right: {number} of {of_row} in this row"
-    return shorten_middle(printable(row), width), shorten_middle(printable(line), width)
+    return shorten_middle(printable(row), width), *wrap(printable(line), width)
 
 
 def figure_lines(cell: CellState, width: int) -> tuple[TextLine, ...]:
@@ -63,7 +63,16 @@ def figure_lines(cell: CellState, width: int) -> tuple[TextLine, ...]:
             is_first = measurement.metric not in explained
             explained.add(measurement.metric)
             lines += _measured(measurement, width, explains=is_first)
+            if step.kind is StepKind.EQUALISE and measurement.metric is Metric.DEVICE_WRITTEN and measurement.value:
+                lines += text_lines(_ZEROED_TWICE, width, lead=" " * _HELP_BEGINS)
     return tuple(lines) or (TextLine("No step has started."),)
+
+
+_ZEROED_TWICE = (
+    "A request to zero that the device refused counts as well as the zeros that were written then: "
+    "that may be twice the device."
+)
+_HELP_BEGINS = 2 + _COLUMN_CELLS + 1 + _FIGURE_CELLS + 2
 
 
 def _measured(measurement: Measurement, width: int, *, explains: bool = True) -> list[TextLine]:
@@ -259,7 +268,7 @@ _LONG_S = 10.0
 def curves(cell: CellState, points: Sequence[Point]) -> tuple[PlotValue, ...]:
     """Return throughput, dirty pages and CPU over a cell's life."""
     length_s = _length_s(cell, points)
-    lasts = format_guess(length_s)
+    lasts = f"0 ... {f'{length_s:.1f} s' if length_s < _LONG_S else format_guess(length_s)}"
     moved = (
         _series(cell, points, "device write", "write", "write_bytes_s"),
         _series(cell, points, "device read", "read", "read_bytes_s"),

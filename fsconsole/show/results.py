@@ -41,7 +41,7 @@ from fsconsole.show.replay import Race, can_race
 from fsconsole.show.results_row import baseline_of, compared_words, row_lines
 from fsconsole.show.runs import RunEntry, comparable_lines
 from fsconsole.show.terminal import Glyphs
-from fsconsole.text import cells_of, printable, shorten_middle, wrap
+from fsconsole.text import cells_of, printable, shorten_end, shorten_middle, wrap
 from fsconsole.units import format_rate, format_seconds
 
 _FIRST_OF_GROUP = {
@@ -215,8 +215,9 @@ def arranged(  # noqa: PLR0913 (each is a fact of its own)
     table = replace(table, marked=marked, mark=glyphs.down if is_falling else glyphs.up)
     said = _caption(block, by, width - 4, is_falling=is_falling)
     following = next_words(state, block, is_imported=is_imported)
-    aged = f"aged: {block.aged}; " if block.aged else ""
-    said = shorten_middle(f"{aged}{said}", width - 4) if aged else said
+    # The pane says it too.
+    aged = f"aged: {block.aged}; {said}" if block.aged else said
+    said = aged if cells_of(aged) <= width - 4 else said
     return BlockView(grid, blocks, at, table, sorts, said, required_of(state, grid, blocks), following)
 
 
@@ -341,15 +342,13 @@ def block_names(view: BlockView, width: int) -> tuple[tuple[str, bool], ...]:
 
 
 def title_lines(look: Look, width: int) -> tuple[TextLine, ...]:
-    """Return a run's title and status, at most two lines each."""
+    """Return a run's title in at most two lines, and its status whole: its end says what can't be done, and why."""
     # What the command line says of resuming is a key here.
     standing, is_open, _ = look.standing.partition(RESUME)
     said = heading(look.state, f"{standing} (5 Runs resumes it)" if is_open else standing)
-    parts = [wrap(sentence, width, max_lines=2) for sentence in said]
-    titled = len(said) > 1
-    return tuple(
-        TextLine(line, "strong" if titled and index == 0 else "") for index, part in enumerate(parts) for line in part
-    )
+    *titles, status = said
+    named = (TextLine(line, "strong") for title in titles for line in wrap(title, width, max_lines=2))
+    return (*named, *text_lines(status, width))
 
 
 def recorded_words(state: RunState) -> str:
@@ -413,7 +412,11 @@ def pane_lines(view: BlockView, key: str, findings: RunFindings, width: int) -> 
         said_of_pair = (*compared_words(pair.compared, block, pair.other), *filter(None, (view.next,)))
         lines += [line for said in said_of_pair for line in text_lines(said, width)]
     elif view.grid.publication is not None:
-        lines += [line for said in publication_words(view.grid.publication) for line in text_lines(said, width)]
+        lines += [
+            line
+            for said in publication_words(view.grid.publication, view.grid.rows)
+            for line in text_lines(said, width)
+        ]
     aged = (f"aged: {block.aged} of the device before the first load",) if block.aged else ()
     for said in (
         *aged,
@@ -438,10 +441,16 @@ def _caption(block: Block, by: str, width: int, *, is_falling: bool) -> str:
     order = f"sorted by {axes}{by}, {'highest' if is_falling else 'lowest'} first"
     if block.notes:
         whole = f"{block.notes[0].removesuffix('.')}; {order}"
-        return whole if cells_of(whole) <= width else block.notes[0].partition(";")[0]
+        return whole if cells_of(whole) <= width else shorten_end(block.notes[0].partition(";")[0], width)
     if not block.baseline:
         return f"Compared with nothing; {order}"
-    return f"{block.metric.column} against {block.baseline}; {order}"
+    lead, end = f"{block.metric.column} against ", f"; {order}"
+    baseline = shorten_middle(block.baseline, max(_LEAST_BASELINE, width - cells_of(lead + end)))
+    return f"{lead}{baseline}{end}"
+
+
+_LEAST_BASELINE = 12
+"""Columns of a baseline's name among other words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -131,8 +132,19 @@ class RunEntry:
 
 def runs_table(runs: Sequence[RunEntry], sought: str = "", marked: Collection[str] = ()) -> TableValue:
     """Return the list; with a text sought, the runs that have it in title, name or standing."""
-    rows = (_row(run, "* " if run.name in marked else "") for run in runs if matches(run, sought))
-    return TableValue("run", _COLUMNS, tuple(rows))
+    alike = Counter(map(_told_by, runs))
+    rows = (
+        _row(run, "* " if run.name in marked else "", is_alike=alike[_told_by(run)] > 1)
+        for run in runs
+        if matches(run, sought)
+    )
+    return TableValue("run", _COLUMNS, tuple(rows), cuts_names=True)
+
+
+def _told_by(run: RunEntry) -> tuple[str, str]:
+    """Return what tells a run's row from others: title and minute."""
+    begun = run.listed.created_wall_ns if run.listed is not None else None
+    return run.title, instant(begun) if begun is not None else ""
 
 
 def matches(run: RunEntry, sought: str) -> bool:
@@ -154,8 +166,13 @@ def run_lines(run: RunEntry, directory: str, width: int) -> tuple[TextLine, ...]
     # Where a directory's name is long, the last lines take a key to be seen.
     lines += text_lines(_standing(run, run.listed), width, lead="-> ")
     if run.digest is not None and run.digest.best:
-        lines += text_lines(f"best: {run.digest.best}; all other rows are excluded", width)
-    return (*lines, *text_lines("; ".join(facts), width))
+        lines += text_lines(f"best: {run.digest.best}; {_WHY_BEST}", width)
+    lines += text_lines("; ".join(facts), width)
+    return (*lines, *(text_lines(_CURVE_WORDS, width) if run.digest is not None and run.digest.curve else ()))
+
+
+_WHY_BEST = "by the score of advice every other row is decidedly behind, or misses a limit (Enter, then A says why)"
+_CURVE_WORDS = "MB/s by cell: durable MB/s of its cells in their order, from 0 to the highest"
 
 
 def list_words(runs: Sequence[RunEntry], sought: str, directory: str, *, is_listed: bool) -> str:
@@ -171,9 +188,10 @@ def list_words(runs: Sequence[RunEntry], sought: str, directory: str, *, is_list
     return f"{said}; {shown} with '{printable(sought)}' (escape shows all)" if sought else said
 
 
-def _row(run: RunEntry, mark: str) -> TableRow:
+def _row(run: RunEntry, mark: str, *, is_alike: bool) -> TableRow:
+    title = f"{mark}{run.title}{f' ({run.name})' if is_alike and run.title != run.name else ''}"
     if run.listed is None:
-        return TableRow(run.name, mark + run.title, ("", "...", "", "", "", ""))
+        return TableRow(run.name, title, ("", "...", "", "", "", ""))
     begun, cells = "-", "-"
     if run.listed.created_wall_ns is not None:
         # The year stands in the pane: what is looked for is seldom a year old.
@@ -187,7 +205,7 @@ def _row(run: RunEntry, mark: str) -> TableRow:
     digest = run.digest or Digest()
     best = shorten_middle(digest.best, _MOST_BEST)
     figures = (begun, said, digest.curve, best, cells, format_bytes(run.size_bytes))
-    return TableRow(run.name, mark + run.title, figures, tone=tone)
+    return TableRow(run.name, title, figures, tone=tone)
 
 
 def _standing(run: RunEntry, listed: ListedRun) -> str:

@@ -367,7 +367,8 @@ async def test_a_row_has_the_curve_of_its_cells_and_the_best_variant_only_where_
     for size in ((160, 30), (80, 24)):
         async with in_the_list(console(runs_dir=tmp_path), size=size) as pilot:
             await point_at(pilot, undecided.name)
-            shown = await shows(pilot, f"best: {best}; all other rows are excluded")
+            shown = await shows(pilot, f"best: {best}; by the score of advice every other row is")
+            assert "decidedly behind, or misses a limit (Enter, then A says why)" in " ".join(shown.split())
             curve = digest_of(undecided).curve
             row = next(line for line in shown.splitlines() if curve in line)
             assert re.search(rf" imported, finished +{re.escape(curve)} +{best} ", row), row
@@ -376,7 +377,9 @@ async def test_a_row_has_the_curve_of_its_cells_and_the_best_variant_only_where_
 
 def test_of_a_long_best_variant_the_row_has_the_ends_in_80_columns_and_the_pane_the_whole() -> None:
     best = "ext4 data=writeback,nodelalloc flex_bg=off"
-    listed = ListedRun("r1", "a title of two lines at least", 1_795_248_600 * 10**9, 4, 4, "finished", "finished")
+    listed = ListedRun(
+        "r1", "a title of two lines at least, and of a third", 1_795_248_600 * 10**9, 4, 4, "finished", "finished"
+    )
     run = RunEntry("r1", listed, 3 << 20, Digest("+*#=+*#=", best))
     first = lay_out(runs_table([run]), 80).row_line(0, 0)
     assert cells_of(first) <= 80

@@ -207,8 +207,8 @@ Left and right go to the other cells of its row; Enter on a command shows what i
             return
         width = max(20, self.size.width)
         place = (self._at + 1, len(self._cells))
-        name, standing = view.title_lines(read.look.state, read.cell, self._row_name, place, width)
-        self.put("#title", lines(plain(name, "bold"), plain(standing)))
+        name, *standing = view.title_lines(read.look.state, read.cell, self._row_name, place, width)
+        self.put("#title", lines(plain(name, "bold"), *map(plain, standing)))
         if self._section == "curves":
             self._place_curves(read, width)
         elif self._section == "commands":
@@ -231,7 +231,10 @@ Left and right go to the other cells of its row; Enter on a command shows what i
         values: Sequence[PlotValue] = view.curves(read.known, read.points)
         self.query_one("#beside").display = read.beside is not None
         if read.beside is not None:
-            said = f"left: {layout.cell_name(read.cell)}; right: {_named(read.beside.cell)}"
+            # A name is cut in its middle, or the end of a long left one would push the right one out.
+            pair = (layout.cell_name(read.cell), _named(read.beside.cell))
+            left, right = (shorten_middle(name, (width - len("left: ; right: ")) // 2) for name in pair)
+            said = f"left: {left}; right: {right}"
             values, others = view.on_one_scale(values, view.curves(read.beside.known, read.beside.points))
             for name, value in zip(_CHARTS, others, strict=True):
                 self.query_one(f"#beside-{name}", Chart).show(value)

@@ -9,9 +9,10 @@ import pytest
 
 from fsconsole.model.figures import Measurement, Publication, PublishedFigure, PublishedRow
 from fsconsole.model.metrics import Metric
-from fsconsole.model.plan import Keep, Scaling
+from fsconsole.model.plan import Keep, Scaling, Setting
 from fsconsole.model.state import RunState
 from fsconsole.plan.publications import find_publication
+from fsconsole.plan.read import find_config, read_plan
 from fsconsole.results.environment import Varied
 from fsconsole.results.grid import build_grid
 from fsconsole.results.json import render_json
@@ -198,3 +199,89 @@ def test_every_shipped_table_can_stand_beside_a_scaled_run() -> None:
     ext4 = document["published"]["rows"][0]
     assert [one["metric"] for one in ext4["figures"]] == ["extents_mean"]
     assert {one["column"] for one in ext4["ratios"]} >= {"durable", "BdiWriteback", "b_dirty"}
+
+
+def run_of_settings(*settings: tuple[tuple[str, str], ...]) -> RunState:
+    """Return a run of xfs with each of these settings."""
+    cells = [
+        replace(build.cell(number, replace(build.XFS, as_printed="xfs")), setting=Setting(values))
+        for number, values in enumerate(settings)
+    ]
+    return build.run(cells, [build.done(number) for number in range(len(cells))])
+
+
+READ_2MIB = (("read_ahead", "2MiB"),)
+
+
+@pytest.mark.parametrize(
+    ("own", "there", "is_beside"),
+    [
+        ((), (), True),
+        (READ_2MIB, READ_2MIB, True),
+        ((("read_ahead", "2048KiB"),), READ_2MIB, True),
+        ((("read_ahead", "128KiB"),), READ_2MIB, False),
+        (READ_2MIB, (), False),
+        ((*READ_2MIB, ("dirty_bytes", "1GiB")), READ_2MIB, False),
+        ((("scheduler", "bfq"),), (("scheduler", "mq-deadline"),), False),
+    ],
+)
+def test_a_published_row_stands_beside_rows_with_its_settings_alone(
+    own: tuple[tuple[str, str], ...], there: tuple[tuple[str, str], ...], is_beside: bool
+) -> None:
+    state = run_of_settings(own)
+    of = replace(STUDY, rows=(replace(row("xfs"), settings=there),))
+    (group,) = compare_sides(sides_of([[state], of], ())).blocks[0].groups
+    assert (len(group.rows) == 2) is is_beside
+    text = render_text(state, build_grid(state, publication=of), standing="finished")
+    lines = [line for line in text.splitlines() if line.startswith("  published")]
+    # One that belongs to no row stands at the end, in its own words.
+    assert lines
+    assert all(("published:" in line) is not is_beside for line in lines), text
+
+
+def test_a_load_with_a_setting_of_its_own_has_no_published_row_of_another_setting() -> None:
+    load = replace(build.LARGE_FILES, settings=READ_2MIB)
+    state = run_of_settings(())
+    cells = [replace(cell, workloads=(load,)) for cell in state.request.plan.cells]
+    state = build.run(cells, state.cells)
+    for settings, sides in (((), 1), (READ_2MIB, 2)):
+        of = replace(STUDY, rows=(replace(row("xfs"), settings=settings),))
+        assert len(compare_sides(sides_of([[state], of], ())).blocks[0].groups[0].rows) == sides
+
+
+def test_over_an_axis_of_settings_a_published_row_stands_once_beside_the_value_of_its_study_and_it_is_said_why() -> (
+    None
+):
+    state = run_of_settings((("read_ahead", "128KiB"),), READ_2MIB)
+    of = replace(STUDY, rows=(replace(row("xfs"), settings=READ_2MIB),))
+    groups = compare_sides(sides_of([[state], of], ())).blocks[0].groups
+    assert {group.name: len(group.rows) for group in groups} == {"xfs, 128KiB": 1, "xfs, 2MiB": 2}
+    said = "Its rows stand beside rows with its settings alone: read_ahead 2MiB."
+    unsaid = "It names no settings: its rows stand beside no row that sets one."
+    for known, words in ((of, said), (STUDY, unsaid)):
+        for text in every_text(state, known)[:1] + every_text(state, known)[4:5]:
+            assert words in " ".join(text.split())
+    assert said not in " ".join(every_text(run_of(None), of)[0].split())
+
+
+def test_the_shipped_studies_that_set_something_stand_beside_their_own_plans_values_alone() -> None:
+    for name, plan in (("lowe-2009", "lowe-2009-bonnie"), ("chinner-2012", "chinner-2012-writeback")):
+        axes = dict(read_plan(find_config(plan)).settings)
+        for of in find_publication(name).rows:
+            assert set(dict(of.settings)) == set(axes)
+            assert all(value in axes[key] for key, value in of.settings)
+
+
+def test_no_published_line_is_printed_twice_where_several_rows_or_loads_are_it() -> None:
+    base, later = build.LARGE_FILES, replace(build.LARGE_FILES, name="once more")
+    variants = (build.XFS, replace(build.XFS, label="xfs as in 2008"))
+    cells = [
+        replace(build.cell(number, replace(variant, as_printed="xfs")), workloads=(base, later))
+        for number, variant in enumerate(variants)
+    ]
+    state = build.run(cells, [build.done(number) for number in range(len(cells))])
+    found = compare_sides(sides_of([[state], replace(STUDY, rows=(row("xfs"),))], ()))
+    text = sides_text(found, 100)
+    published = [line for line in text.splitlines() if "5555" in line]
+    assert len(published) == 1, text
+    assert len([line for line in sides_markdown(found).splitlines() if "5555" in line]) == 1

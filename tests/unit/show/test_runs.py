@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,8 +15,9 @@ from fsconsole.journal.folder import RunFolder, read_tail
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import list_runs
 from fsconsole.model.state import CellState
+from fsconsole.results.table import lay_out
 from fsconsole.show.run import OUTPUT_BYTES, living, log_rows
-from fsconsole.show.runs import RunEntry, list_words, matches, run_lines, runs_table
+from fsconsole.show.runs import Digest, RunEntry, list_words, matches, run_lines, runs_table
 from fsconsole.system.locks import FileLock
 from fsconsole.text import cells_of
 from tests.tui.recorded import all_recorded, recorded
@@ -58,6 +60,28 @@ def test_the_pane_names_the_keys_that_help_and_the_list_leaves_long_reasons_to_i
         said = standing.removesuffix(RESUME) + keys
         assert run_lines(run, "/runs", 100)[1].text == f"-> {said}", (status, standing)
         assert runs_table([run]).rows[0].cells[1] == listed, (status, standing)
+
+
+def test_each_row_has_its_title_beside_its_figures_in_80_columns_and_alike_ones_have_the_run_too() -> None:
+    title = "ext4, xfs and btrfs on the new array: mail, video and the nightly backup of both"
+    twins = [RunEntry(name, replace(DONE, title=title)) for name in ("20261121-081000-aaaa", "20261121-081031-bbbb")]
+    alone = RunEntry("20261120-081000-cccc", replace(DONE, title=title, created_wall_ns=BEGUN_NS - 86_400 * 10**9))
+    layout = lay_out(runs_table([*twins, alone, RunEntry("d", replace(DONE, title="  "))]), 80)
+    beside = [layout.row_line(begin, 0) for begin in layout.begins[:-1]]
+    assert all(re.search(r"^\S.* 11-2[01] 08:10 ", line) for line in beside), beside
+    lines = [layout.row_line(line, 0) for line in range(layout.height)]
+    assert [one for one in ("aaaa)", "bbbb)", "cccc)") if any(one in line for line in lines)] == ["aaaa)", "bbbb)"]
+    assert max(map(len, lines)) <= 80
+    wide = lay_out(runs_table([alone]), 200)
+    assert wide.row_line(0, 0).startswith(title)
+
+
+def test_the_pane_says_what_the_curve_and_the_best_row_are() -> None:
+    run = RunEntry("r1", DONE, digest=Digest("=*#", "xfs"))
+    text = " ".join(line.text for line in run_lines(run, "/runs", 80))
+    assert "best: xfs; by the score of advice every other row is decidedly behind, or misses a limit" in text
+    assert "MB/s by cell: durable MB/s of its cells in their order" in text
+    assert "by cell" not in " ".join(line.text for line in run_lines(RUNS[0], "/runs", 80))
 
 
 def test_a_filter_finds_titles_names_and_standings() -> None:
