@@ -23,6 +23,8 @@ SPEEDS = tuple(digit * 10.0**power for power in range(-3, 4) for digit in (1, 2,
 """Replayed seconds per second."""
 _LASTS_S = 12.0
 """Longest replay at the speed that it begins with."""
+_FIRST_SHARE = 0.05
+"""Share of a load after which its rate is shown."""
 _NAME_SHARE, _WORDS_CELLS, _MOST_CURVE_ROWS = 0.3, 27, 5
 
 Spans = tuple[tuple[str, str], ...]
@@ -268,7 +270,15 @@ def _words(lane: Lane, at_s: float) -> str:
         return f"drain, {format_bytes(left_bytes)} left" if left_bytes >= 1 else "drain"
     if not lane.moved_bytes:
         return f"{significant(100 * at_s / lane.load_s)} %"
+    if at_s < _begins_s(lane):
+        return "-"
     return f"{format_rate(lane.rates(at_s)[0])}{'' if lane.is_sampled else ' on average'}"
+
+
+def _begins_s(lane: Lane) -> float:
+    """Return the time before which a lane has no rate: it would be of a moment that nothing has measured yet."""
+    first_s = lane.pieces[0].until_s if lane.is_sampled else 0.0
+    return max(first_s, _FIRST_SHARE * lane.load_s)
 
 
 def _levels(lane: Lane, frame: Frame, room: int) -> list[float | None]:

@@ -58,6 +58,17 @@ async def test_a_bad_file_is_told_in_the_reader_s_words_and_the_draft_stays(tmp_
             await hand.sees(words, "New plan")
 
 
+async def test_saving_says_which_file_it_will_be_whatever_is_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with at_plan() as hand:
+        await hand.keys("w")
+        await hand.sees("Save the plan as", "The file will be")
+        await hand.type("mine.toml")
+        await hand.sees(f"The file will be {tmp_path}/mine.toml.")
+
+
 async def test_a_plan_is_saved_and_asks_before_it_replaces_what_it_did_not_show(tmp_path: Path) -> None:
     async with at_plan() as hand:
         path = tmp_path / "mine.toml"

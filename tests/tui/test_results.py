@@ -206,6 +206,20 @@ async def test_an_export_is_written_by_the_command_says_why_it_fails_and_asks_be
     assert asked[:6] == ("results", "grid", "--runs", str(tmp_path), "--format", "csv")
 
 
+async def test_the_export_says_in_which_folder_its_file_will_be_whatever_is_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here := tmp_path / "here").mkdir()
+    monkeypatch.chdir(here)
+    folder = recorded("grid", tmp_path)
+    async with drive(console(runs_dir=tmp_path, folder=folder), "4", size=(160, 40)) as pilot:
+        await shows(pilot, "No verdicts: ")
+        await pilot.press("e")
+        await shows(pilot, f"It will be in {here}.")
+        await pilot.press("tab", "ctrl+u", *"../x.csv")
+        await shows(pilot, f"It will be in {tmp_path}.")
+
+
 @pytest.mark.parametrize(
     ("name", "row", "enters", "words"),
     [("out.csv", 2, 1, ["--format", "csv", "--summary"]), ("x.csv", 3, 2, ["--format", "json"])],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -65,6 +66,33 @@ async def test_the_tour_explains_each_of_the_five_screens_when_it_is_come_to(tmp
             await pilot.press(key)
             shown = await shows(pilot, f"{key} of 5: ", words)
             assert shown.count(" of 5: ") == 1
+
+
+_KEY = r"(?<![\w./])(Space|[Ee]nter|up|down|[b-zB-Z0-9=?+])(?![\w./])"
+_NAMES = {"=": "equals_sign", "?": "question_mark", "+": "plus"}
+
+
+async def test_every_key_and_every_button_that_the_tour_names_is_there_on_its_screen(tmp_path: Path) -> None:
+    named: list[tuple[str, str]] = []
+    async with drive(touring(tmp_path, Scripted({"catalog": NO_FILESYSTEMS}))) as pilot:
+        await shows(pilot, "4 of 5: ", "verdict")
+        for mode in "12354":
+            await pilot.press(mode)
+            await shows(pilot, f"{mode} of 5: ")
+            screen = pilot.app.screen
+            assert isinstance(screen, base.ConsoleScreen)
+            said = screen.guide.partition(" of 5: ")[2]
+            bound = {key for key, active in screen.active_bindings.items() if active.enabled}
+            keys = re.findall(_KEY, said)
+            lacking = [key for key in keys if _NAMES.get(key, key if len(key) == 1 else key.lower()) not in bound]
+            assert not lacking, (mode, said, sorted(bound))
+            buttons = re.findall(r"\w+\.\.", said)
+            shown = await shows(pilot, *buttons)
+            assert all(shown.count(button) > said.count(button) for button in buttons), (mode, buttons)
+            assert keys or buttons, said
+            named += [(mode, one) for one in (*keys, *buttons)]
+    # What no test of words may lose: the way through the screens.
+    assert {("1", "Space"), ("2", "Run.."), ("3", "l"), ("4", "v"), ("4", "A"), ("5", "=")} <= set(named)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")

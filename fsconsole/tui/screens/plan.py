@@ -68,7 +68,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
 """
     GUIDE: ClassVar[str] = (
         "2 of 5: what is compared. Filesystems at the left, options beside them: several ticked values are compared. "
-        "Start.. shows first what is wiped."
+        "Run.. shows first what is wiped."
     )
     BINDINGS: ClassVar[list[BindingType]] = keys.bindings("plan")
 

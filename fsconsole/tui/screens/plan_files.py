@@ -81,14 +81,23 @@ def plan_of(folder: RunFolder) -> PlanFile:
 async def asked_path(screen: ConsoleScreen, now: str) -> str:
     """Ask where to save a plan that is of this file now; empty where that was cancelled. Raises PlanUnwritable."""
     offered = (os.path.basename(now) or _NEW_NAME) if is_shipped(now) or not now else now
-    hint = "Right arrow completes."
     path = await screen.app.push_screen_wait(
-        PromptScreen("Save the plan as", offered, hint=hint, suggester=PathSuggester())
+        PromptScreen("Save the plan as", offered, hint=_place_words, suggester=PathSuggester())
     )
     try:
         return os.path.abspath(os.path.expanduser(path.strip())) if path and path.strip() else ""
     except OSError as error:
         raise PlanUnwritable(path or "", str(error)) from error
+
+
+def _place_words(typed: str) -> str:
+    """Return in which folder the file will be, whatever is typed."""
+    try:
+        path = os.path.abspath(os.path.expanduser(typed.strip())) if typed.strip() else ""
+    except OSError:
+        # The console's folder has been removed: saving there says so.
+        path = ""
+    return f"Right arrow completes.{f' The file will be {path}.' if path else ''}"
 
 
 async def saved(screen: ConsoleScreen, draft: Draft, digest: str, path: str) -> PlanFile | None:

@@ -121,9 +121,10 @@ class ExportScreen(Dialog[Wanted]):
 
     def body(self) -> Iterable[Widget]:
         yield OptionList(*(plain(export.label) for export in view.EXPORTS), id="forms")
-        yield Static(plain("Path (enter writes the file):"))
+        yield Static(plain("File (enter writes it):"))
         proposed = os.path.join(self._directory, self._run + self._export.ending)
         yield Input(proposed, id="path", compact=True)
+        yield Static(plain(""), id="place")
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         self._export = view.EXPORTS[event.option_index]
@@ -137,11 +138,18 @@ class ExportScreen(Dialog[Wanted]):
     def on_input_changed(self) -> None:
         self._asked = None
         self.complain("")
+        path = self._path
+        self.query_one("#place", Static).update(plain(f"It will be in {os.path.dirname(path)}." if path else ""))
+
+    @property
+    def _path(self) -> str:
+        """The file that is typed, with its folder; empty where nothing is typed."""
+        typed = self.query_one("#path", Input).value.strip()
+        return os.path.normpath(os.path.join(self._directory, os.path.expanduser(typed))) if typed else ""
 
     def action_accept(self) -> None:
-        typed = self.query_one("#path", Input).value.strip()
-        path = os.path.normpath(os.path.join(self._directory, os.path.expanduser(typed)))
-        if not typed or os.path.isdir(path):
+        path = self._path
+        if not path or os.path.isdir(path):
             self.complain("Give the path of a file.")
             return
         is_there, other = os.path.lexists(path), view.other_ending(path, self._export)
@@ -472,7 +480,7 @@ Below: the row's verdict, why, its rounds as dots, other columns, and warnings w
             return ""
         return (
             f"4 of 5: {view.recorded_words(self._shown.look.state)}. v replays the race, up and down tell why, "
-            "A advises, enter opens a cell, 1 to 5 screens."
+            "A advises, enter opens a cell, ? lists all keys."
         )
 
     def _show_nothing(self, sentence: str, hint: str) -> None:

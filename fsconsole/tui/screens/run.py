@@ -159,7 +159,7 @@ class RunScreen(ConsoleScreen):
 
     GUIDE: ClassVar[str] = (
         "3 of 5: a run as it is watched: ranking, the cell's steps, curves, gauges. "
-        "This one is over: z its last minute, l its log, 4 its results."
+        "This one is over: l shows its log, 4 its results."
     )
     BINDINGS: ClassVar[list[BindingType]] = keys.bindings("run")
 

@@ -9,10 +9,12 @@ import pytest
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.journal.past import Point, read_state
-from fsconsole.model.events import LayoutSeen
+from fsconsole.model.events import LayoutSeen, Outcome
+from fsconsole.model.figures import Measurement
 from fsconsole.model.layout import SizeAtOffset
 from fsconsole.model.metrics import Metric
-from fsconsole.model.state import CellState
+from fsconsole.model.plan import StepKind
+from fsconsole.model.state import CellState, CellStatus, StepState
 from fsconsole.results.content import fact_words
 from fsconsole.results.layout_map import PlacedMap
 from fsconsole.show import cell as view
@@ -50,6 +52,35 @@ def test_steps_that_find_no_room_go_whole_the_shortest_first() -> None:
     assert "..." not in fewer
     assert 0 < len(fewer) <= 60 < len(all_of_them)
     assert set(fewer.split(", ")) < set(all_of_them.split(", "))
+
+
+def test_the_time_axis_of_the_curves_names_its_end() -> None:
+    cell = build.done(0)
+    assert {plot.x_text for plot in view.curves(cell, ())} == {"0 ... 9.0 s"}
+    lasts_1000_s = replace(cell, steps=(replace(cell.steps[0], elapsed_s=1000.0),))
+    assert {plot.x_text for plot in view.curves(lasts_1000_s, ())} == {"0 ... 17 min"}
+
+
+def test_a_cells_status_stands_whole_below_its_name() -> None:
+    reason = "mkfs.btrfs ended with exit code 1: ERROR: the device is too small for the metadata of a raid1 profile"
+    state = build.run([build.cell(0)], [replace(build.done(0), status=CellStatus.FAILED, reason=reason)])
+    name, *lines = view.title_lines(state, state.request.plan.cells[0], "btrfs", (1, 3), 80)
+    assert name == "btrfs"
+    assert f"failed: {reason}; left and right: 1 of 3 in this row" in " ".join(lines)
+    assert max(map(len, lines)) <= 80
+
+
+def test_that_zeroing_counts_twice_is_said_once_where_it_does() -> None:
+    steps = [
+        StepState(n, kind, kind.value, 0, Outcome.DONE, 1.0, "", "", (), (Measurement(Metric.DEVICE_WRITTEN, value),))
+        for n, (kind, value) in enumerate(((StepKind.GATE, 0.0), (StepKind.EQUALISE, 4e9), (StepKind.MKFS, 1e6)))
+    ]
+    lines = [line.text for line in view.figure_lines(CellState(0, steps=tuple(steps)), 80)]
+    at = next(place for place, line in enumerate(lines) if "A request to zero that the device refused counts" in line)
+    assert lines[at - 1].split()[:2] == ["device", "written"]
+    assert lines[at - 2].startswith("equalise: ")
+    assert "refused" not in Metric.DEVICE_WRITTEN.help
+    assert sum("refused" in line for line in lines) == 1
 
 
 def test_facts_of_the_machine_are_told_with_units() -> None:

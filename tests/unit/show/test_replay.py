@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,18 @@ def test_a_load_without_enough_samples_is_said_to_be_drawn_at_its_mean_rate(race
     assert not any(lane.is_sampled for lane in race.lanes)
     assert "Fewer than 4 samples in all rows: drawn at the mean rate." in notes_of(race, SAFE)
     assert any("on average" in line for line in texts(race, 0.05))
+
+
+def test_no_lane_has_a_rate_before_a_twentieth_of_its_load_or_its_first_sample(race: Race) -> None:
+    for lane in race.lanes:
+        first_s = 0.05 * lane.load_s
+        assert replay._words(lane, 0.9 * first_s) == "-"
+        assert replay._words(lane, 1.1 * first_s).endswith(" on average")
+        pieces = replay._pieces([(share * lane.load_s, 2e9, 1e9) for share in (0.2, 0.4, 0.6, 0.8)])
+        sampled = replace(lane, is_sampled=True, pieces=pieces)
+        assert replay._words(sampled, 0.19 * lane.load_s) == "-"
+        assert replay._words(sampled, 0.21 * lane.load_s) == "2000 MB/s"
+    assert not any("MB/s" in line for line in texts(race, 0.001))
 
 
 def test_samples_of_the_load_are_its_curve_and_later_ones_the_drain(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -18,6 +19,7 @@ from fsconsole.results.sentences import RunFindings
 from fsconsole.show import results as screen
 from fsconsole.show.results import BlockView, Choice, arranged, changed, compared_by, pane_lines, sorted_by
 from fsconsole.show.terminal import ASCII, SAFE
+from fsconsole.text import cells_of
 from tests.unit.results import build
 from tests.unit.results.test_compare import STEADY, rounds
 
@@ -184,6 +186,28 @@ def test_hostile_names_are_printable_and_a_plan_without_cells_says_so() -> None:
     assert view.table.rows == ()
     assert view.caption == "The plan has no cells."
     assert pane_lines(view, "", NOTHING, 80) == ()
+
+
+def test_the_head_has_the_whole_status_and_of_a_long_title_the_ends() -> None:
+    title = "ext4, xfs and btrfs on the new array of four disks: mail, video, the nightly backup and its restore " * 2
+    gone = "/srv/fsconsole/scratch/of/the/new/array/scratch-9a1edf9b.img"
+    standing = f"engine died in workload of cell 6; it can't be resumed, its scratch file {gone} is gone"
+    state = build.run([build.cell(0)], [build.done(0)], title=title)
+    lines = screen.title_lines(Look(state, is_alive=False, standing=standing), 80)
+    assert [line.tone for line in lines[:3]] == ["strong", "strong", ""]
+    status = "".join(line.text for line in lines[2:]).replace(" ", "")
+    assert standing.replace(" ", "") in status
+    assert "..." in "".join(line.text for line in lines[:2])
+    assert max(cells_of(line.text) for line in lines) <= 80
+
+
+def test_the_line_above_the_pane_keeps_what_is_said_and_cuts_the_baselines_name() -> None:
+    long = replace(build.EXT4, label="ext4 on the new array with data=writeback and all that goes with it")
+    cells = [build.cell(at, variant, repeat=at // 2 + 1) for at, variant in enumerate((long, build.XFS) * 3)]
+    state = build.run(cells, [build.done(at, more=STEADY) for at in range(6)])
+    caption = arranged(state, build_grid(state), Choice(), ASCII, 80).caption
+    assert cells_of(caption) <= 76
+    assert re.fullmatch(r"durable against ext4 on.*\.\.\..*with it; sorted by durable, highest first", caption), caption
 
 
 def test_every_metric_is_offered_once_in_a_group_those_without_figures_last() -> None:
