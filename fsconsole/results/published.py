@@ -47,11 +47,24 @@ def beside(of: Publication, plans: Sequence[Plan], own: Plan | None = None) -> P
     bases = {key: _base_of(rows, words) for key, rows in tables.items()}
     scaling = (own or plans[0]).scaling
     threads = dict(scaling.threads) if scaling is not None else {}
+    memory = _memory_of(own or plans[0])
     rows = tuple(
-        replace(_as_ratios(row, bases[row.table, row.load], kept), threads=threads.get(row.threads, row.threads))
+        replace(
+            _as_ratios(row, bases[row.table, row.load], kept),
+            threads=threads.get(row.threads, row.threads),
+            settings=tuple((name, memory if memory and name == "memory" else value) for name, value in row.settings),
+        )
         for row in of.rows
     )
     return replace(of, rows=rows, scaled=_why(plans[0], rows))
+
+
+def _memory_of(plan: Plan) -> str:
+    """Return the memory that all loads of a plan have whose data were scaled with it; empty for other plans."""
+    if plan.scaling is None or plan.scaling.keep is not Keep.DATA_TO_RAM:
+        return ""
+    values = {dict(cell.setting.values).get("memory", "") for cell in plan.cells}
+    return values.pop() if len(values) == 1 else ""
 
 
 def is_measured_with(published: PublishedRow, values: Mapping[str, str]) -> bool:
