@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -125,6 +126,34 @@ def matching(shown: Sequence[Line], text: str) -> tuple[Line, ...]:
             kept += [heading, line] if heading is not None else [line]
             heading = None
     return tuple(kept)
+
+
+def best_match(shown: Sequence[Line], text: str) -> str:
+    """Return the key of the line that a text means most likely, of those that match it; empty where none does.
+
+    Better than anywhere in a name is the beginning of a word in it, then of the name, then the whole name; other words
+    by which a line is found come after its name. Of equal ones it is the first.
+    """
+    words = text.casefold().split()
+    found = [line for line in matching(shown, text) if not line.is_heading]
+    return min(found, key=lambda line: sum(_distance(line, word) for word in words)).key if found and words else ""
+
+
+def _distance(line: Line, word: str) -> int:
+    name, others = line.name.partition(" (")[0].casefold(), f"{line.value} {line.found_by}".casefold()
+    ways = (
+        name == word,
+        name.startswith(word),
+        _begins_word(name, word),
+        word in name,
+        word in others.split(),
+        _begins_word(others, word),
+    )
+    return next((distance for distance, is_found in enumerate(ways) if is_found), len(ways))
+
+
+def _begins_word(text: str, word: str) -> bool:
+    return re.search(rf"(?<![^\W_]){re.escape(word)}", text) is not None
 
 
 def matching_words(shown: Sequence[Line], text: str, what: str) -> str:

@@ -30,7 +30,7 @@ from fsconsole.show.terminal import Colours, is_screen, terminal_of
 from fsconsole.text import printable
 from fsconsole.tui import keys
 from fsconsole.tui.screens.base import SCREENS, ConsoleScreen, offered
-from fsconsole.tui.screens.dialogs import AskScreen, AttachScreen, HelpScreen
+from fsconsole.tui.screens.dialogs import AskScreen, AttachScreen, Dialog, HelpScreen
 from fsconsole.tui.session import Session
 from fsconsole.tui.terminal import BriefFilter, ColourFilter, GlyphFilter, theme_of
 from fsconsole.tui.watch import in_background
@@ -143,10 +143,19 @@ class ConsoleApp(App[None], inherit_bindings=False):
             self.push_screen(CommandPalette(placeholder="Search actions", id="--command-palette"))
 
     async def action_quit(self) -> None:
-        """Quit, once that is meant where something would be lost; pressed again while a start is cancelled, at once."""
+        """Leave; ctrl+c in a dialog may be meant for that alone, and closes it."""
+        if isinstance(self.screen, Dialog) and not self._is_leaving:
+            self.screen.action_close()
+        elif isinstance(self.screen, CommandPalette):
+            self.screen.dismiss()
+        else:
+            self.leave()
+
+    def leave(self) -> None:
+        """Quit, once that is meant where something would be lost; asked again while a start is cancelled, at once."""
         if self._is_leaving or not (lost := self.session.would_be_lost):
             self._leave()
-        elif not isinstance(self.screen, AskScreen):
+        else:
             asked = AskScreen("Quit all the same?", " ".join(lost), yes="Quit")
             self.push_screen(asked, lambda agreed: self._cancel_and_leave() if agreed else None)
 
@@ -156,7 +165,7 @@ class ConsoleApp(App[None], inherit_bindings=False):
         said: tuple[str, ...] = ()
         with suppress(FsconsoleError, asyncio.TimeoutError):
             said = await asyncio.wait_for(in_background(partial(still_running, self.session.runs_dir)), _FAREWELL_S)
-        self._exit_with(said)
+        self._exit_with((*said, *filter(None, [self.session.kept])))
 
     def _exit_with(self, said: Iterable[str]) -> None:
         left = "\n".join(map(printable, said))

@@ -65,6 +65,7 @@ KEYS = (
     )),
     Key(("4",), "Results screen", (
         Use("app", "switch_mode('results')", "Results", "show the figures of a run"),
+        Use("run", "results", "Results", "show the figures of this run", rank=5, shown="enter"),
         Use("attach", "elsewhere('results')", "Results", "leave the run alone, show figures"),
     )),
     Key(("5",), "Runs screen", (
@@ -78,11 +79,10 @@ KEYS = (
     )),
     Key(("q",), "quit; asks where something would be lost, a run goes on", (
         Use("app", "quit", "Quit", "quit; a run goes on", rank=ALWAYS_LAST + 1),
-        Use("attach", "app.quit", "Quit", "quit; the run goes on", rank=ALWAYS_LAST + 1),
+        Use("attach", "quit", "Quit", "quit; the run goes on", rank=ALWAYS_LAST + 1),
     )),
-    Key(("ctrl+c",), "leave, as q does, from dialogs too; beside a running run both say how to come back", (
+    Key(("ctrl+c",), "leave, as q does; beside a running run both say how to come back. In a dialog: close it, as escape does", (
         Use("app", "quit", "Quit", "quit; a run goes on", priority=True),
-        Use("dialog", "app.quit", "Quit", "quit; a run goes on", priority=True),
     )),
     Key(("ctrl+p",), "all actions, searched by words", (
         Use("app", "command_palette", "All actions", "search all actions", priority=True),
@@ -93,13 +93,13 @@ KEYS = (
         Use("run", "follow", "Follow", "mark the running cell again"),
         Use("runs", "show_all", "All", "show all runs again"),
         Use("cell", "dismiss", "Back", "to the grid, or to the run", rank=9, shown="esc"),
-        Use("replay", "dismiss", "Back", "to the figures", rank=9, shown="esc"),
+        Use("replay", "dismiss", "Results", "to the figures", rank=9, shown="esc"),
         Use("filter", "clear", "All", "show all lines again", rank=9),
         Use("seek", "clear", "All", "show all rows again", rank=9),
         Use("results", "show_all", "All", "show all rows again"),
         Use("dialog", "dismiss", "Cancel", "go back, change nothing", rank=9),
-        Use("commands", "dismiss", "Close", "back to the plan", rank=9),
-        Use("question", "dismiss(False)", "No", "change nothing"),
+        Use("commands", "dismiss", "Close", "back to where they were asked for", rank=9),
+        Use("question", "dismiss(False)", "No", "change nothing", rank=9),
         Use("attach", "dismiss", "Not now", "the run goes on", rank=9),
         Use("help", "dismiss", "Close", "back to the screen", rank=9),
         Use("confirm", "back", "Back", "go back; cancel a start", rank=9, priority=True),
@@ -119,11 +119,13 @@ KEYS = (
         Use("devices", "no_start", "Run", "say where a run is started"),
         Use("plan", "begin", "Run..", "confirm what is wiped, and run the plan", rank=1, asks=True),
         Use("confirm", "start", "Wipe and run", "start the run, once the name is typed", rank=1, priority=True, asks=True),
-        Use("pick", "accept", "Take", "take the line at the cursor; F10 too", rank=1, shown=_FOR_ENTER),
-        Use("prompt", "accept", "Take", "take the text; F10 too", rank=1, shown=_FOR_ENTER),
+        Use("pick", "accept", "Choose", "take the line at the cursor; F10 too", rank=1, shown=_FOR_ENTER),
+        Use("prompt", "accept", "Apply", "take the text; F10 too", rank=1, shown=_FOR_ENTER),
+        Use("export", "accept", "Export", "write the file; F10 too", rank=1, shown=_FOR_ENTER),
+        Use("scratch", "accept", "Create", "create the device; F10 too", rank=1, shown=_FOR_ENTER),
         Use("columns", "accept", "Apply", "show these columns; F10 too", rank=1, shown=_FOR_ENTER),
-        Use("form", "accept", "Take", "take what is typed; F10 too", rank=1, shown=_FOR_ENTER),
-        Use("values", "accept", "Take", "take what is ticked, else the line at the cursor; F10 too", rank=1,
+        Use("form", "accept", "Apply", "take what is typed; F10 too", rank=1, shown=_FOR_ENTER),
+        Use("values", "accept", "Apply", "take what is ticked, else the line at the cursor; F10 too", rank=1,
             shown=_FOR_ENTER),
     )),
     Key(("space",), "tick or mark", (
@@ -153,8 +155,8 @@ KEYS = (
     ), moves=True),
     Key(("pagedown",), "one page down", (
         Use("list", "pages(1)", "Page down", "one page down"),
-        Use("commands", "read(1)", "Scroll", "scroll the commands of the cell at the cursor", rank=2, shown="pgup/pgdn",
-            priority=True),
+        Use("commands", "read(1)", "Commands", "read on in the commands of the cell at the cursor; tab leads to them",
+            rank=2, shown="tab/pgdn", priority=True),
         Use("confirm", "read(1)", "Down", "read on"),
     ), moves=True),
     Key(("home", "g"), "to the start", (
@@ -254,6 +256,7 @@ KEYS = (
     )),
     Key(("l",), "commands", (
         Use("plan", "commands", "Commands", "the exact commands of any cell", rank=6),
+        Use("confirm", "commands", "Commands", "the exact commands of any cell; where a name is typed, tab first", rank=2),
         Use("run", "log", "Log", "commands of the marked cell, with their output", rank=7),
         Use("cell", "section('commands')", "Commands", "what was run"),
     )),
@@ -266,10 +269,10 @@ KEYS = (
         Use("columns", "place(1)", "Right", "further to the right", rank=4),
     )),
     Key(("m",), "rename", (
-        Use("runs", "rename", "Rename", "give a run another title", rank=9),
+        Use("runs", "rename", "Rename", "give a run another title", rank=11),
     )),
     Key(("i",), "import a run", (
-        Use("runs", "import", "Import", "add a run from a file that export wrote", rank=11),
+        Use("runs", "import", "Import", "add a run from a file that export wrote", rank=9),
     )),
     Key(("e",), "export", (
         Use("runs", "export", "Export", "write figures or the run itself to a file", rank=7),
@@ -315,8 +318,12 @@ KEYS = (
         Use("results", "replay", "Replay", "replay the loads of all variants, released together", rank=6),
     )),
     Key(("+",), "more rounds", (
-        Use("plan", "repeats", "Rounds", "how many rounds are run: repeats of each variant", rank=8),
+        Use("plan", "repeats", "Rounds..", "how many rounds are run: repeats of each variant", rank=8),
         Use("results", "more", "More rounds", "run the plan again with more rounds", asks=True),
+        Use("rounds", "step(1)", "More", "one round more", rank=2, priority=True),
+    )),
+    Key(("-",), "fewer rounds", (
+        Use("rounds", "step(-1)", "Fewer", "one round less", rank=3, priority=True),
     )),
     Key(("A",), "advice", (
         Use("results", "advice", "Advice", "say which rows can't be excluded as the best, and why"),

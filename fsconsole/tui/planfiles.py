@@ -135,6 +135,9 @@ def _forget(path: str) -> None:
         os.unlink(path)
 
 
+KEPT = "The changed plan isn't saved as a file, but kept: the next `fsconsole` shows it again on its Plan screen (2)."
+
+
 class KeptDraft(Wire, frozen=True):
     """A draft between two consoles."""
 

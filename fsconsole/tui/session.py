@@ -52,12 +52,16 @@ class Session:
     """True if the run is a recorded one, and each screen is explained."""
     guided: str = ""
     """The screen that a tour has explained last."""
+    least_bytes: Callable[[], int] = lambda: 0
+    """Works out the smallest scratch device for the plan, in some seconds at most; 0 where that isn't known."""
     starts: list[Callable[[], object]] = field(default_factory=list)
     """Cancel each start of a run that is under way: only this console reads which run it started."""
     unstopped: list[str] = field(default_factory=list)
     """Sentences about runs that go on though their start was cancelled."""
     unsaved: str = ""
     """A sentence on what the console alone has: it is lost with it. Empty where nothing is."""
+    kept: str = ""
+    """A sentence on what is kept though nobody saved it, and where it comes back; empty where nothing is."""
 
     async def start(self, children: Children, cancel: Callable[[], object], end: asyncio.Event, *words: str) -> Started:
         """Start a run; leaving the console cancels that first, which sets end. Raises ChildFailed."""

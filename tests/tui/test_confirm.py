@@ -396,7 +396,7 @@ async def test_leaving_waits_for_the_start_and_stops_what_it_began(
     async with confirming(starting("end", "release", last=run_ended(-15, BEGUN))) as shown:
         app = shown.pilot.app
         await shown.start()
-        await shown.keys("ctrl+c")
+        app.leave()
         await shown.sees("Quit all the same?", "A run is being started")
         await shown.keys("y")
         await shown.sees("Cancelling the start")
@@ -411,9 +411,21 @@ async def test_leaving_waits_for_the_start_and_stops_what_it_began(
 async def test_leaving_asked_for_again_waits_no_longer() -> None:
     async with confirming(starting("end", "release", last=run_ended(-15, BEGUN))) as shown:
         await shown.start()
-        await shown.keys("ctrl+c")
+        shown.pilot.app.leave()
         await shown.sees("Quit all the same?", "A run is being started")
         await shown.keys("y")
         await shown.sees("Cancelling the start")
-        await shown.keys("ctrl+c")
+        shown.pilot.app.leave()
         await until(shown.pilot, lambda: shown.pilot.app._exit, "its end")
+
+
+async def test_ctrl_c_cancels_a_start_as_escape_does_and_does_not_leave_the_console() -> None:
+    async with confirming(starting("end", "release", last=run_ended(-15))) as shown:
+        await shown.start()
+        await shown.keys("ctrl+c")
+        await shown.sees("Cancelling the start")
+        shown.children.release.set()
+        await shown.sees("no run was started")
+        await shown.keys("ctrl+c")
+        await shown.its_end(None)
+        assert not shown.pilot.app._exit

@@ -33,7 +33,7 @@ from tests.tui.device_lists import (
     SYSTEM,
     listed,
 )
-from tests.tui.harness import SIZES, Late, Scripted
+from tests.tui.harness import SIZES, Late, Scripted, picture
 from tests.tui.waiting import flat, shows, until
 
 READ = json.dumps(
@@ -111,6 +111,29 @@ async def test_a_scratch_device_is_made_in_a_form_that_says_why_it_can_not_be_an
         made = next(words for words in children.asked if words[0] == "scratch")
         assert made[2:4] == ("--size", "64MiB")
         assert devices_of(pilot).query_one("#table", List).key == SCRATCH.path
+
+
+async def test_the_form_names_the_least_size_for_the_plan_offers_one_that_is_enough_and_takes_a_smaller_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(scratch_form, "read_free_space", lambda directory: FreeSpace(directory, 100 * GIB, GIB))
+    children = Scripted({"devices": listed(FREE), "scratch create": MADE})
+    async with at_devices(children) as pilot:
+        await shows(pilot, "1 device,")
+        for least, offered in ((0, ""), (1590 << 20, "4GiB"), (5 << 30, "5GiB")):
+            pilot.app.session.least_bytes = lambda least=least: least
+            await pilot.press("n")
+            await shows(pilot, "New scratch device", "must stay", f"Size        {offered}")
+            told = {0: "", 1590 << 20: "The plan needs at least 1.6 GiB.", 5 << 30: "The plan needs at least 5.0 GiB."}
+            await shows(pilot, told[least])
+            assert ("The plan needs" in picture(pilot)) == bool(least)
+            await pilot.press("escape")
+        await pilot.press("n")
+        await shows(pilot, "Size        5GiB")
+        await pilot.press(*"64MiB")
+        await shows(pilot, "It fits", "The plan needs at least 5.0 GiB.")
+        await pilot.press("enter")
+        await until(pilot, lambda: ("scratch", "create", "--size", "64MiB") in [words[:4] for words in children.asked])
 
 
 NO_TRACE = "Cancelled: no device and no file is left."

@@ -46,7 +46,7 @@ LEFT_OUT = (
     "app switch",
     "app quit",
     "app command",
-    "dialog app.quit",
+    "attach quit",
     "attach app.",
     "attach elsewhere",
     "run detach",

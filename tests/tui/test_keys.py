@@ -131,10 +131,11 @@ async def test_quitting_asks_where_the_plan_is_not_saved_and_a_second_q_does_not
         async with drive(app, "5") as pilot:
             await shows(pilot, "There are no runs")
             app.session.unsaved = "The plan has unsaved changes."
-            await pilot.press(way, way)
+            await pilot.press(way)
             await shows(pilot, "Quit all the same?", "unsaved changes")
             await until(pilot, lambda a=app: a.focused is not None and a.focused.id == "no")
-            await pilot.press("enter")
+            # ctrl+c closes the question, as it closes every dialog.
+            await pilot.press(way, *(["enter"] if way == "q" else []))
             await until(pilot, lambda p=pilot: "Quit all the same?" not in picture(p))
             assert not app._exit
             await pilot.press(way, "y")
@@ -174,3 +175,21 @@ async def test_a_disk_that_does_not_answer_keeps_nobody_from_leaving(
         await pilot.press("q")
         await until(pilot, lambda: app._exit, "it is left")
     hangs.set()
+
+
+async def test_ctrl_c_closes_a_dialog_the_help_and_the_palette_and_leaves_only_from_a_screen(tmp_path: Path) -> None:
+    app = console(runs_dir=tmp_path)
+    async with drive(app, "5") as pilot:
+        await shows(pilot, "There are no runs")
+        here = app.screen
+        for key, words in (("i", "Import a run from"), ("?", "Keys"), ("ctrl+p", "Search actions")):
+            await pilot.press(key)
+            await until(pilot, lambda: app.screen is not here, words)
+            await shows(pilot, words)
+            await pilot.press("ctrl+c")
+            await until(pilot, lambda: app.screen is here, f"the end of {words}")
+            assert not app._exit
+        await pilot.press("ctrl+p")
+        await shows(pilot, "Search actions")
+        await pilot.press(*"quit", "down", "enter")
+        await until(pilot, lambda: app._exit, "it is left by the palette")

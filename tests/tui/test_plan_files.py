@@ -198,3 +198,17 @@ async def test_a_run_without_a_plan_that_can_be_read_says_so(tmp_path: Path) -> 
         hand.screen.on_screen_resume()
         await hand.sees("none", "New plan")
         assert not hand.screen.is_changed
+
+
+async def test_the_question_where_to_save_names_the_folder_of_a_bare_name_and_enter_saves_it_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with at_plan() as hand:
+        await hand.keys("w")
+        shown = await hand.sees("Save the plan as", "A name without a folder is kept in", "enter Save")
+        assert str(tmp_path) in "".join(shown.replace("│", "").split())
+        await hand.type("mine.toml")
+        await hand.keys("enter")
+        await hand.sees("Saved ")
+        assert (tmp_path / "mine.toml").exists()

@@ -226,3 +226,31 @@ async def test_nothing_is_told_of_a_line_that_is_not_shown(size: tuple[int, int]
         await hand.until(lambda: "create files by" not in picture(hand.pilot))
         await hand.keys("escape")
         await hand.sees("create files by")
+
+
+@pytest.mark.parametrize(
+    ("words", "key"),
+    [
+        ("async_commit", "mount journal_async_commit"),
+        ("delalloc", "mount delalloc"),
+        ("nodelalloc", "mount delalloc"),
+        ("inode", "mkfs inode_size"),
+        ("journal", "mkfs journal"),
+        ("commit", "mount commit"),
+        ("block", "mkfs block_size"),
+    ],
+)
+async def test_the_cursor_is_on_the_best_match_in_sight_and_enter_keeps_it_there(words: str, key: str) -> None:
+    async with at_plan() as hand:
+        await hand.go_to("options 0")
+        await hand.keys("end", "slash", *words)
+        at = hand.screen.query_one("#lines", Choices)
+        await hand.until(lambda: at.key == key and len(shown(hand)) < 40)
+        for keys in ((), ("enter",)):
+            await hand.keys(*keys)
+            assert at.key == key
+            assert at.scroll_offset.y <= at.rows.begins[at.cursor] < at.scroll_offset.y + at.size.height
+        # An arrow goes to the next one, and a tick leaves the cursor where it is.
+        await hand.keys("space")
+        await hand.settled()
+        assert at.key == key

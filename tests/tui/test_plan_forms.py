@@ -21,7 +21,7 @@ async def values_of(hand: Hand, key: str) -> None:
     await hand.go_to("options 0")
     await hand.tick(key, "other..")
     await hand.until(lambda: not isinstance(hand.pilot.app.screen, PlanScreen))
-    await hand.sees("enter Take", "esc Cancel")
+    await hand.sees("enter Apply", "esc Cancel")
 
 
 def given(hand: Hand) -> dict[str, tuple[str, ...]]:
@@ -78,7 +78,7 @@ async def repeats(hand: Hand) -> None:
 async def read_ahead(hand: Hand) -> None:
     await hand.go_to("settings")
     await hand.tick("read_ahead", "other..")
-    await hand.sees("Read-ahead: queue", "enter Take")
+    await hand.sees("Read-ahead: queue", "enter Apply")
     await hand.keys("tab")
     await hand.type("8MiB")
 
@@ -96,7 +96,7 @@ async def test_every_form_is_taken_by_enter_and_f10_and_left_by_escape() -> None
             for key in ("enter", "f10", "escape"):
                 await hand.begin()
                 await open_form(hand)
-                await hand.sees("enter Take", "esc Cancel")
+                await hand.sees("enter Apply", "esc Cancel")
                 await hand.keys(key)
                 await hand.until(lambda: hand.pilot.app.screen is hand.screen)
                 assert is_found(hand.screen.draft.plan) == (key != "escape"), (open_form, key)
@@ -253,3 +253,45 @@ async def test_variants_of_a_file_are_shown_unticked_changed_doubled_removed_and
         await hand.keys("down", "D", "x", "space", "w", "enter")
         await hand.until(lambda: not hand.screen.is_changed)
         assert read_plan(path).variants == (replace(before, mount="noatime,nodelalloc"),)
+
+
+async def test_plus_and_minus_step_the_rounds_digits_replace_them_and_enter_applies() -> None:
+    async with at_plan(size=(120, 40)) as hand:
+        await hand.sees("+ Rounds..")
+        for keys, rounds in (
+            (("+", "+", "-", "enter"), 6),
+            (("8", "enter"), 8),
+            # What is typed after a step replaces it too.
+            (("-", "1", "2", "enter"), 12),
+            (("+", "escape"), 12),
+            (("1", "-", "-", "enter"), 1),
+        ):
+            await hand.keys("+")
+            await hand.sees("Rounds", "enter Apply", "+ More", "- Fewer", "esc Cancel")
+            await hand.keys(*keys)
+            await hand.until(lambda: hand.pilot.app.screen is hand.screen)
+            assert hand.screen.draft.plan.repeats == rounds, keys
+        await hand.keys("+", *"auto", "+")
+        await hand.sees("'auto' is no number to step")
+        await hand.keys("enter")
+        await hand.until(lambda: hand.screen.draft.plan.is_auto)
+
+
+async def test_the_footer_names_where_escape_leads_and_what_enter_does_in_a_form() -> None:
+    async with at_plan(size=(120, 40)) as hand:
+        await hand.go_to("workloads")
+        await hand.sees("esc Filesystems")
+        await hand.keys("n", "enter")
+        await hand.sees("Add a workload", "enter Choose")
+        await hand.keys("enter")
+        await hand.sees("Workload 2", "enter Add", "esc Cancel")
+        await hand.keys("escape")
+        hand.screen.query_one("#rows").focus()
+        await hand.sees("esc Workloads")
+        await hand.keys("escape")
+        assert hand.screen.query_one("#lines").has_focus
+        await hand.keys("escape")
+        assert hand.screen.query_one("#sections").has_focus
+        assert "esc" not in picture(hand.pilot).splitlines()[-1]
+        await hand.keys("o")
+        await hand.sees("Open a recipe", "enter Open")

@@ -5,21 +5,28 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from textual.widgets import Input
 
+from fsconsole.client.children import Done
+from fsconsole.devices.scratch import Scratch
 from fsconsole.model.answers import StepAnswer
 from fsconsole.model.device import Identity
 from fsconsole.model.plan import StepKind
+from fsconsole.model.wire import encode
 from fsconsole.tui import planfiles
 from fsconsole.tui.screens import base
+from fsconsole.tui.screens.confirm import ConfirmScreen
 from fsconsole.tui.screens.dialogs import Dialog
 from fsconsole.tui.widgets.lists import Choices
 from tests.tui.at_devices import Held
-from tests.tui.at_plan import LOAD, Hand, at_plan, catalog_answer, commands_answer, device_answer
+from tests.tui.at_plan import LOAD, Hand, at_plan, catalog_answer, commands_answer, device_answer, device_at
+from tests.tui.device_lists import NO_DEVICES, listed
 from tests.tui.harness import Scripted, console, drive, picture
 
 
@@ -57,7 +64,7 @@ async def test_a_device_that_was_pulled_is_told_and_a_cell_s_commands_are_those_
         await hand.keys("l")
         await hand.sees("Pilot on ext4", "1. ", "6. ")
         await hand.keys("down")
-        shown = await hand.sees("$ mkfs.xfs -f /dev/loop7", "pgup/pgdn Scroll", "esc Close")
+        shown = await hand.sees("$ mkfs.xfs -f /dev/loop7", "tab/pgdn Commands", "esc Close")
         assert "DEVICE" not in shown
         await hand.keys("escape")
         await hand.sees("New plan")
@@ -92,17 +99,96 @@ async def test_what_device_stands_for_is_said_once_and_the_commands_scroll_from_
 
 
 async def test_without_root_or_device_go_says_what_is_missing() -> None:
-    for is_root, words in ((False, "need root: start fsconsole with sudo"), (True, "No target is ticked")):
-        async with at_plan(is_root=is_root) as hand:
+    answers = {"catalog": catalog_answer(), "devices": device_answer("/dev/loop7", 2**30)}
+    for is_root, words in (
+        (False, "need root: start fsconsole with sudo"),
+        (True, "No device is ticked: 1 leads to the devices, space ticks one"),
+    ):
+        async with at_plan(is_root=is_root, children=Scripted(answers)) as hand:
             await hand.keys("f10")
             await hand.sees(words)
+
+
+async def test_go_says_first_that_no_variant_is_ticked_and_asks_for_no_device_then() -> None:
+    children = Scripted({"catalog": catalog_answer(), "devices": NO_DEVICES})
+    async with at_plan(children=children) as hand:
+        await hand.filesystem("ext4")
+        await hand.filesystem("xfs")
+        await hand.settled()
+        before = len(children.asked)
+        await hand.keys("f10")
+        await hand.sees("No cell of this plan can run: no variant is ticked.")
+        assert children.asked[before:] == []
+
+
+@dataclass
+class Making(Scripted):
+    """Children whose machine has no device until a scratch device is made."""
+
+    async def run(self, *words: str) -> Done:
+        if words[0] == "devices":
+            self.asked.append(words)
+            is_made = any(asked[:2] == ("scratch", "create") for asked in self.asked)
+            made = device_at("/dev/loop7", 2**30)
+            return Done(words, 0, listed(made) if is_made else NO_DEVICES, "")
+        return await Scripted.run(self, *words)
+
+
+async def test_go_without_a_device_offers_a_scratch_device_where_none_is_free_ticks_it_and_asks_before_it_wipes() -> (
+    None
+):
+    made = encode(Scratch("/dev/loop7", "/var/tmp/a.img", 2**30, "0a1b2c3d"))
+    children = Making({"catalog": catalog_answer(), "scratch create": made})
+    async with at_plan(children=children) as hand:
+        await hand.keys("f10")
+        await hand.sees("New scratch device", "enter Create", "esc Cancel", "The plan needs at least 300.0 MiB.")
+        await hand.keys("escape")
+        await hand.sees("No device is ticked, and none is free")
+        assert hand.screen.session.targets == ()
+        await hand.keys("f10")
+        await hand.sees("New scratch device")
+        await hand.keys("enter")
+        await hand.until(lambda: isinstance(hand.pilot.app.screen, ConfirmScreen))
+        assert hand.screen.session.targets == ("/dev/loop7",)
+        assert hand.screen.session.ticks["/dev/loop7"].scratch_id == "0a1b2c3d"
+        assert not any(words[0] == "run" for words in children.asked)
+
+
+async def test_confirm_shows_the_commands_of_the_plan_and_escape_leads_back_to_it() -> None:
+    step = StepAnswer(StepKind.MKFS, "make xfs", (("mkfs.xfs", "-f", "DEVICE"),), "", "", (), None)
+    answers = {
+        "catalog": catalog_answer(),
+        "devices": device_answer("/dev/loop7", 2**30),
+        "plan": commands_answer(0, step),
+        "run": "",
+    }
+    children = Scripted(answers)
+    async with at_plan(children=children, targets=("/dev/loop7",)) as hand:
+        await hand.keys("f10")
+        await hand.until(lambda: isinstance(hand.pilot.app.screen, ConfirmScreen))
+        confirm = hand.pilot.app.screen
+        await hand.sees("l Commands", "esc Back")
+        await hand.keys("l")
+        await hand.sees("Commands of each cell", "Pilot on ext4", "esc Close")
+        await hand.keys("down")
+        await hand.sees("$ mkfs.xfs -f DEVICE")
+        await hand.keys("escape")
+        await hand.until(lambda: hand.pilot.app.screen is confirm)
+        # Where a name is typed, it is a letter.
+        field = confirm.query_one("#typed", Input)
+        confirm.query_one("#naming").display, field.disabled = True, False
+        field.focus()
+        await hand.keys("l")
+        assert field.value == "l"
+        assert hand.pilot.app.screen is confirm
+        assert not any(words[0] == "run" for words in children.asked)
 
 
 async def test_go_hands_the_plan_to_confirm_and_leaves_no_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     seen: list[tuple[str, tuple[str, ...], str, int]] = []
 
     class Confirm(Dialog[object]):
-        def __init__(self, plan_path: str, ticks: dict[str, Identity], source_sha256: str) -> None:
+        def __init__(self, plan_path: str, ticks: dict[str, Identity], source_sha256: str, _commands: object) -> None:
             super().__init__("Confirm")
             path = Path(plan_path)
             assert source_sha256 == sha256(path.read_bytes()).hexdigest()
@@ -192,7 +278,7 @@ async def test_one_limit_in_two_units_is_refused_in_words_that_stay_and_space_op
             await hand.go_to(section)
             await hand.look_at(key)
             await hand.keys("space")
-            await hand.sees(words, "enter Take")
+            await hand.sees(words, "enter Apply")
             await hand.keys("escape")
             await hand.settled()
 

@@ -56,3 +56,20 @@ async def test_where_a_draft_can_t_be_kept_it_says_so_and_why(tmp_path: Path) ->
         await hand.settled()
         # It is lost with this console: q asks.
         await hand.until(lambda: "file exists" in hand.screen.session.unsaved)
+
+
+async def test_whoever_leaves_a_changed_plan_reads_that_it_is_kept_and_where_it_comes_back(tmp_path: Path) -> None:
+    for keys, told in (
+        (("q",), []),
+        (("enter", "q"), ["The changed plan", "kept", "next `fsconsole`", "Plan screen (2)"]),
+    ):
+        async with at_plan(state=tmp_path) as hand:
+            said: list[str] = []
+            hand.pilot.app.exit = lambda *_, message=None, said=said, **__: said.append(str(message or ""))
+            # Not waited for: what is ticked last is kept too.
+            await hand.keys(*keys)
+            await hand.until(lambda said=said: said)
+            assert all(words in said[0] for words in told), said
+            assert bool(said[0]) == bool(told)
+    async with at_plan(state=tmp_path) as hand:
+        await hand.sees("not saved, kept")

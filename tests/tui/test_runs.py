@@ -74,7 +74,7 @@ async def test_the_footer_offers_resume_and_clean_up_only_where_there_is_somethi
     (tmp_path / "one").mkdir()
     recorded("grid", tmp_path / "one")
     async with in_the_list(console(runs_dir=tmp_path / "one")) as pilot:
-        assert "enter Open = Compare o Plan space Mark e Export" in await shows(pilot, "finished")
+        assert "enter Open = Compare o Plan space Mark e Export / Find i Import ?" in await shows(pilot, "finished")
         # Pressed all the same, it says why not.
         await pilot.press("r")
         await shows(pilot, "Run grid can't be resumed: finished.")
@@ -195,7 +195,9 @@ async def test_typing_filters_escape_shows_all_again_and_without_root_acting_say
 
 async def test_no_runs_at_all_is_a_sentence(tmp_path: Path) -> None:
     async with in_the_list(console(runs_dir=tmp_path / "none")) as pilot:
-        await shows(pilot, "There are no runs in")
+        # What needs a run is left out, and leaves room for what brings one.
+        await shows(pilot, "There are no runs in", "/ Find i Import ? Keys q Quit")
+        assert "Open" not in picture(pilot).splitlines()[-1]
         await pilot.press("enter", "r", "m", "x", "=")
         assert "There are no runs in" in picture(pilot)
 

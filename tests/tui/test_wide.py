@@ -88,7 +88,7 @@ SCREENS: tuple[tuple[Opened, str, tuple[str, ...]], ...] = (
         (
             r"^run +started +status +MB/s +best +cells +size$",
             r"^read-ahead, beside the raw device  11-21 15:49  finished +\+\*=# +4/4 +\d+",
-            r"^enter Open .* m Rename .* i Import \? Keys q Quit$",
+            r"^enter Open .* i Import .* m Rename \? Keys q Quit$",
         ),
     ),
     (
@@ -115,5 +115,5 @@ async def test_200_columns_and_60_lines_are_used_and_none_is_too_long(
         assert max(map(len, shown)) <= WIDE[0]
         assert [line for line in lines if not any(re.search(line, one) for one in shown)] == [], "\n".join(shown)
         # The foot stands at the bottom, and something reaches to the right.
-        assert "Keys" in shown[-1] or "esc Back" in shown[-1]
+        assert "Keys" in shown[-1] or "esc Results" in shown[-1]
         assert max(len(one.rstrip("─ ")) for one in shown) > WIDE[0] / 2

@@ -88,7 +88,7 @@ class ConsoleScreen(Screen[None]):
         with Vertical(id="content"):
             yield from self.content()
         yield Sentence(id="said")
-        yield Keys(self.applies)
+        yield Keys(self.applies, self.label_of)
         yield Static(plain("This terminal is too small: 60 columns and 16 lines at least."), id="small")
 
     @property
@@ -112,6 +112,10 @@ class ConsoleScreen(Screen[None]):
     def applies(self, _action: str) -> bool:
         """Return whether an action makes sense now; where not, the footer leaves its key out."""
         return True
+
+    def label_of(self, _action: str) -> str:
+        """Return what an action does now, in a word for the footer; empty for the word in the table of keys."""
+        return ""
 
     def while_shown(self, every_s: float, act: Callable[[], object]) -> None:
         """Act again and again while this screen is on top, and do nothing while nobody looks."""

@@ -93,6 +93,9 @@ Left and right go to the other cells of its row; Enter on a command shows what i
     def tab(self) -> str:
         return self._tab
 
+    def label_of(self, action: str) -> str:
+        return {"dismiss": self._tab.capitalize(), "open": "Output"}.get(action, "")
+
     def content(self) -> Iterable[Widget]:
         yield Static(plain(""), id="title")
         yield Tabs(id="sections")
@@ -149,7 +152,9 @@ Left and right go to the other cells of its row; Enter on a command shows what i
             return
         begun = [known.index for known in read.look.state.cells if known.steps]
         if others := layout.other_lines(read.look.state, begun, read.cell.index):
-            self.ask(PickScreen("Which cell beside this one", others), lambda key: self._put_beside(int(key)))
+            self.ask(
+                PickScreen("Which cell beside this one", others, yes="Show"), lambda key: self._put_beside(int(key))
+            )
         else:
             self.say("No other cell of this run has started.")
 

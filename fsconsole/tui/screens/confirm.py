@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import partial
 from typing import ClassVar
@@ -11,6 +11,7 @@ from typing import ClassVar
 from textual import work
 from textual.binding import BindingType
 from textual.containers import Horizontal
+from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Button, Input, Static
 
@@ -50,9 +51,19 @@ class ConfirmScreen(Dialog[RunFolder]):
 
     BINDINGS: ClassVar[list[BindingType]] = keys.bindings("confirm")
 
-    def __init__(self, plan_path: str, ticks: Mapping[str, Identity], source_sha256: str) -> None:
-        """Take the targets with who each was when it was ticked, and the digest of the plan's text as it was written."""
+    def __init__(
+        self,
+        plan_path: str,
+        ticks: Mapping[str, Identity],
+        source_sha256: str,
+        commands: Callable[[], Screen[None]] | None = None,
+    ) -> None:
+        """Take the targets with who each was when it was ticked, and the digest of the plan's text as it was written.
+
+        commands: makes the dialog that shows the plan's commands; None where there is none.
+        """
         super().__init__()
+        self._commands = commands
         devices = [word for target in ticks for word in ("--device", target)]
         # Without the cells, which may be 10,000: what is looked at is what would be lost.
         self.look_words: Sequence[str] = ("plan", plan_path, *devices, "--cell", "0")
@@ -161,6 +172,13 @@ class ConfirmScreen(Dialog[RunFolder]):
     def action_read(self, pages: int) -> None:
         self.query_one("#offer", List).action_pages(pages)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return action != "commands" or self._commands is not None
+
+    def action_commands(self) -> None:
+        if self._commands is not None and self._doing is Doing.NOTHING:
+            self.app.push_screen(self._commands())
+
     def action_back(self) -> None:
         """Close the dialog; a start that is under way is cancelled first, and its outcome shown."""
         if self._doing in (Doing.NOTHING, Doing.LOOKING):
@@ -171,6 +189,9 @@ class ConfirmScreen(Dialog[RunFolder]):
             self._doing = Doing.CANCELLING
             self._cancel.set()
             self._say("Cancelling the start and removing what it made ...")
+
+    def action_close(self) -> None:
+        self.action_back()
 
     def action_start(self) -> None:
         if self._doing is Doing.LOOKING:

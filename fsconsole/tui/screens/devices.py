@@ -145,6 +145,12 @@ Tab goes to the details, which the arrow keys scroll."""
         else:
             self.say("Nothing is ticked: space ticks a target. (2 shows the plan without one.)")
 
+    def label_of(self, action: str) -> str:
+        is_offered = action == "plan" and self.query_one("#offer").has_focus
+        return (
+            "Demo" if is_offered and self.query_one("#offer", Choices).key == "demo" else "Create" if is_offered else ""
+        )
+
     def action_no_start(self) -> None:
         self.say("Nothing is started here: 2 is the plan, and F10 there confirms and runs it.")
 

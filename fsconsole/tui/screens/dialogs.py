@@ -40,9 +40,10 @@ class Dialog(ModalScreen[T | None]):
     _kept: tuple[T | None] | None = None
     """The result to end with, once nothing is over the dialog and its mode is shown."""
 
-    def __init__(self, title: str = "") -> None:
+    def __init__(self, title: str = "", *, yes: str = "") -> None:
+        """Take the title, and the verb of what accepting does, for the footer."""
         super().__init__()
-        self._heading = title
+        self._heading, self._yes = title, yes
 
     @property
     def session(self) -> Session:
@@ -53,14 +54,22 @@ class Dialog(ModalScreen[T | None]):
             yield Static(plain(self._heading, "bold"), id="dialog-title")
             yield from self.body()
             yield Static(plain(""), id="dialog-wrong")
-        yield Keys(self.applies)
+        yield Keys(self.applies, self.label_of)
 
     def applies(self, _action: str) -> bool:
         """Return whether the footer shows the key of an action."""
         return True
 
+    def label_of(self, action: str) -> str:
+        """Return what an action does, in a word for the footer; empty for the word in the table of keys."""
+        return self._yes if action == "accept" else ""
+
     def body(self) -> Iterable[Widget]:
         return ()
+
+    def action_close(self) -> None:
+        """Do what escape does."""
+        self.dismiss(None)
 
     def dismiss(self, result: T | None = None) -> AwaitComplete:
         """End with a result, as soon as this is the screen on top; a second end is none."""
@@ -109,6 +118,9 @@ class AskScreen(Dialog[bool]):
             yield Button(plain(f"n  {no}"), id="no", compact=True)
             yield Button(plain(f"y  {yes}"), id="yes", compact=True)
 
+    def label_of(self, action: str) -> str:
+        return self._answers[1] if action == "dismiss(False)" else ""
+
     def on_mount(self) -> None:
         # Enter does no harm there.
         self.query_one("#no").focus()
@@ -139,6 +151,10 @@ class AttachScreen(Dialog[RunFolder]):
     def action_attach(self) -> None:
         self.dismiss(self._runs[self.query_one(OptionList).highlighted or 0].folder)
 
+    async def action_quit(self) -> None:
+        self.dismiss(None)
+        await self.app.action_quit()
+
     def action_elsewhere(self, mode: str) -> None:
         self.dismiss(None)
         self.app.switch_mode(mode)
@@ -149,8 +165,8 @@ class PickScreen(Dialog[str]):
 
     BINDINGS: ClassVar[list[BindingType]] = keys.bindings("pick")
 
-    def __init__(self, title: str, options: Sequence[Line]) -> None:
-        super().__init__(title)
+    def __init__(self, title: str, options: Sequence[Line], *, yes: str = "") -> None:
+        super().__init__(title, yes=yes)
         self._options = options
 
     def body(self) -> Iterable[Widget]:
@@ -171,17 +187,18 @@ class PromptScreen(Dialog[str]):
 
     BINDINGS: ClassVar[list[BindingType]] = keys.bindings("prompt")
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (each is a fact of its own)
         self,
         title: str,
         text: str,
         *,
+        yes: str = "",
         hint: str | Callable[[str], str] = "",
         check: Callable[[str], str] = lambda _text: "",
         suggester: Suggester | None = None,
     ) -> None:
         """Take what is told below the field, always or of what is typed, and what says what is wrong with that."""
-        super().__init__(title)
+        super().__init__(title, yes=yes)
         self._text, self._check, self._suggester = text, check, suggester
         self._hint = hint if callable(hint) else lambda _text: hint
 
@@ -199,6 +216,25 @@ class PromptScreen(Dialog[str]):
             self.dismiss(text)
 
 
+class RoundsScreen(PromptScreen):
+    """Asks for a number of rounds, which + and - step."""
+
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("rounds")
+
+    def action_step(self, by: int) -> None:
+        """Step the number as far as it may go."""
+        field = self.query_one("#asked", Input)
+        text = field.value.strip()
+        if not text.isdecimal():
+            self.complain(f"'{text}' is no number to step: type one.")
+        elif why := self._check(stepped := str(int(text) + by)):
+            self.complain(why)
+        else:
+            field.value = stepped
+        # What is typed next replaces it.
+        field.action_select_all()
+
+
 class FormScreen(Dialog[T]):
     """Ends with what the fields come to, once nothing is wrong with them."""
 
@@ -210,9 +246,11 @@ class FormScreen(Dialog[T]):
         fields: Sequence[FormField],
         judge: Callable[[Mapping[str, str]], tuple[str, str]],
         result: Callable[[Mapping[str, str]], T],
+        *,
+        yes: str = "",
     ) -> None:
         """Judge gives the key of a field and what is wrong with it, both empty where nothing is; result: of what is good."""
-        super().__init__(title)
+        super().__init__(title, yes=yes)
         self._fields, self._judged, self._result = tuple(fields), judge, result
 
     def body(self) -> Iterable[Widget]:

@@ -312,6 +312,14 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
             if self.draft != before:
                 self.query_one("#lines", Choices).go_to(f"load {place}")
 
+    def label_of(self, action: str) -> str:
+        """Return where escape leads: to the list at the left, or to all lines again."""
+        if action != "back" or self.focused is None:
+            return ""
+        if self.focused.id == "rows":
+            return self._filter("lines").what.capitalize()
+        return "All" if self.focused.id == "sections" else "Filesystems"
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in {"find", "repeats"}:
             return not any(shown_filter.is_typing for shown_filter in self.query(ListFilter))
@@ -377,7 +385,14 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
             self.show_draft()
             self.count()
 
+    def _tell_kept(self) -> None:
+        """Have whoever leaves told that a changed plan is kept, or asked where it isn't."""
+        unkept = self._store.unkept
+        self.session.unsaved = unkept if self.is_changed else ""
+        self.session.kept = planfiles.KEPT if self.is_changed and not unkept else ""
+
     def count(self) -> None:
+        self._tell_kept()
         self.session.makes_arrays = bool(self.draft.plan_file.arrays)
         if self.session.makes_arrays:
             self.ask_levels()
@@ -434,7 +449,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
                 draft, counted_for = self.draft, (self.disks, self.here)
                 unkept = self._store.unkept
                 await in_background(partial(self._store.keep, draft, self.kept, self.digest))
-                self.session.unsaved = self._store.unkept if self.is_changed else ""
+                self._tell_kept()
                 if self._store.unkept and not unkept:
                     self.say(self._store.unkept, style="$warning")
                 outcome = await in_background(
@@ -452,12 +467,16 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
                 )
                 self.counted, self.outcome, self.is_counted = draft, outcome, True
                 self._counted_for = counted_for
+                plan_files.offer_least(self.session, draft, self.catalog, self.here)
                 self.show_outcome()
         finally:
             self._is_counting = False
 
     @work(group="devices", exclusive=True)
     async def _look_at(self) -> None:
+        await self._read_targets()
+
+    async def _read_targets(self) -> None:
         """Look at the ticked devices again, and untick those that are another device by now."""
         disks, missing, lost = await plan_files.looked_at(self.session)
         if (disks, missing) != (self.disks, self.missing):
@@ -489,24 +508,27 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         if not self.session.is_root:
             self.say("Formatting and mounting need root: start fsconsole with sudo. The plan can be saved (w).")
             return
-        if not self.session.targets:
-            self.say("No target is ticked: tick one on screen 1, or create a scratch device there.")
+        if not (await self._is_able() and await self._has_target() and await self._is_able()):
             return
-        await self._settled()
-        if why := view.unable(self.outcome):
-            self.say(why, style="$error")
-            return
-        # Here, since what it starts is needed by nobody who only plans.
-        from fsconsole.tui.screens.confirm import ConfirmScreen  # noqa: PLC0415
-
         with self.complaining():
-            text = self.draft.text
-            with planfiles.kept_for_run(text) as path:
-                question = ConfirmScreen(path, self.session.ticks, planfiles.digest_of_text(text))
-                folder = await self.app.push_screen_wait(question)
+            folder = await plan_files.confirmed(self, self.draft.text, self.outcome.plan)
             if folder is not None:
                 self.session.folder = folder
                 self.app.switch_mode("run")
+
+    async def _is_able(self) -> bool:
+        await self._settled()
+        why = view.unable(self.outcome)
+        if why:
+            self.say(why, style="$error")
+        return not why
+
+    async def _has_target(self) -> bool:
+        if not self.session.targets:
+            with self.complaining():
+                await plan_files.make_target(self)
+            await self._read_targets()
+        return bool(self.session.targets)
 
     @work(group="commands", exclusive=True)
     async def action_commands(self) -> None:

@@ -5,22 +5,29 @@ from __future__ import annotations
 import asyncio
 import os
 from dataclasses import replace
+from functools import partial
 
+from fsconsole.catalog.filesystem import Catalog
+from fsconsole.client.children import carried_out
 from fsconsole.devices.identity import listed_identity
 from fsconsole.errors.targets import PlanChanged, PlanMissing, PlanUnwritable
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.reader import JournalReader
+from fsconsole.model.plan import Plan
 from fsconsole.plan.draft import Draft
+from fsconsole.plan.least import least_bytes
+from fsconsole.plan.outcome import ThisMachine
 from fsconsole.plan.planfile import PlanFile, TargetSpec
 from fsconsole.plan.read import list_configs, parse_plan, read_plan, resolve_plan
 from fsconsole.plan.shipped import is_shipped
 from fsconsole.results.content import instant
-from fsconsole.show.devices import WORDS, others, parse_listing
+from fsconsole.show.devices import WORDS, Listing, others, parse_listing
 from fsconsole.show.shipped import shipped_lines
+from fsconsole.system.files import memory_bytes
 from fsconsole.tui import planfiles
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.dialogs import PromptScreen
-from fsconsole.tui.screens.plan_dialogs import OpenScreen, PathSuggester
+from fsconsole.tui.screens.plan_dialogs import CommandsScreen, OpenScreen, PathSuggester
 from fsconsole.tui.session import Session
 
 _NEW_NAME = "plan.toml"
@@ -32,7 +39,7 @@ async def picked(screen: ConsoleScreen) -> PlanFile | None:
     Raises as read_plan.
     """
     shipped = shipped_lines({path: read_plan(path) for path in list_configs()})
-    name = await screen.app.push_screen_wait(OpenScreen("Open a recipe, another plan, or a file", shipped))
+    name = await screen.app.push_screen_wait(OpenScreen("Open a recipe, another plan, or a file", shipped, yes="Open"))
     if name is None:
         return None
     try:
@@ -66,6 +73,58 @@ async def looked_at(session: Session) -> tuple[tuple[TargetSpec, ...], tuple[str
     return tuple(disks), tuple(missing), tuple(lost)
 
 
+async def confirmed(screen: ConsoleScreen, text: str, plan: Plan | None) -> RunFolder | None:
+    """Ask whether what is on the ticked devices may be wiped, and return the run that was started; None for none.
+
+    Raises PlanUnwritable.
+    """
+    # Here, since what it starts is needed by nobody who only plans.
+    from fsconsole.tui.screens.confirm import ConfirmScreen  # noqa: PLC0415
+
+    with planfiles.kept_for_run(text) as path:
+        commands = partial(CommandsScreen, plan, text) if plan is not None else None
+        question = ConfirmScreen(path, screen.session.ticks, planfiles.digest_of_text(text), commands)
+        return await screen.app.push_screen_wait(question)
+
+
+async def make_target(screen: ConsoleScreen) -> None:
+    """Offer a new scratch device where nothing is free, and tick it; else say where devices are ticked. Raises ChildFailed."""
+    session = screen.session
+    screen.say("No device is ticked. Looking at the devices ...")
+    if (await _listing(session)).has_free:
+        screen.say("No device is ticked: 1 leads to the devices, space ticks one there.")
+        return
+    # Here, since nobody needs it who has a device.
+    from fsconsole.tui.screens.scratch_form import ScratchForm  # noqa: PLC0415
+
+    screen.say("No device is ticked, and none is free: n on screen 1 creates a scratch device.")
+    if not screen.is_active:
+        # It was left meanwhile: what comes up now would take keys that are meant for what is there.
+        return
+    made = await screen.app.push_screen_wait(ScratchForm(session.children))
+    entry = (await _listing(session)).scratch(made.scratch_id) if made is not None else None
+    if entry is not None:
+        session.ticks[entry.device.path] = listed_identity(entry.device)
+        screen.say("")
+
+
+def offer_least(session: Session, draft: Draft, catalog: Catalog, here: ThisMachine) -> None:
+    """Have the form for a scratch device know what a plan needs."""
+    session.least_bytes = partial(
+        least_bytes,
+        draft.plan_file,
+        catalog,
+        kernel=here.kernel,
+        known=here.known,
+        memory_bytes=memory_bytes(),
+    )
+
+
+async def _listing(session: Session) -> Listing:
+    done = await carried_out(session.children, *WORDS, "--runs", session.runs_dir)
+    return parse_listing(done.out, done.err)
+
+
 def kept_words(kept: planfiles.KeptDraft, runs_dir: str) -> str:
     """Return when a draft was kept, and by a console with which runs where these are others, as a clause."""
     when = f" {instant(kept.kept_ns)}" if kept.kept_ns else " by an earlier console"
@@ -82,7 +141,7 @@ async def asked_path(screen: ConsoleScreen, now: str) -> str:
     """Ask where to save a plan that is of this file now; empty where that was cancelled. Raises PlanUnwritable."""
     offered = (os.path.basename(now) or _NEW_NAME) if is_shipped(now) or not now else now
     path = await screen.app.push_screen_wait(
-        PromptScreen("Save the plan as", offered, hint=_place_words, suggester=PathSuggester())
+        PromptScreen("Save the plan as", offered, yes="Save", hint=_place_words, suggester=PathSuggester())
     )
     try:
         return os.path.abspath(os.path.expanduser(path.strip())) if path and path.strip() else ""

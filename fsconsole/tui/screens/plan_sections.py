@@ -23,7 +23,7 @@ from fsconsole.plan.rows import Candidate
 from fsconsole.show import plan as view
 from fsconsole.show import plan_forms
 from fsconsole.show.lines import Line, Mark
-from fsconsole.tui.screens.dialogs import Dialog, FormScreen, PromptScreen
+from fsconsole.tui.screens.dialogs import Dialog, FormScreen, PromptScreen, RoundsScreen
 from fsconsole.tui.screens.plan_dialogs import ValuesScreen, number_in
 
 Table = dict[str, object]
@@ -137,6 +137,7 @@ class Words(Section):
             plan_forms.words_fields((*variants, new)[number], catalog),
             lambda texts: plan_forms.words_complaint(texts, number, catalog),
             lambda texts: plan_forms.variant_of(texts, number, catalog),
+            yes="Add" if number == len(variants) else "",
         )
         return Asked(dialog, lambda taken: drafts.with_variant(self.draft, number, taken))
 
@@ -153,9 +154,9 @@ class Workloads(Section):
     def added(self, kind: str) -> Asked:
         new = drafts.start_of(WorkloadKind(kind), self.draft.plan.workloads)
         tables = [*drafts.workload_tables(self.draft), new]
-        return self._form(tables, len(tables) - 1)
+        return self._form(tables, len(tables) - 1, yes="Add")
 
-    def _form(self, tables: list[Table], number: int) -> Asked:
+    def _form(self, tables: list[Table], number: int, *, yes: str = "") -> Asked:
         table = tables[number]
         kind, before, after = str(table["kind"]), tables[:number], tables[number + 1 :]
 
@@ -167,6 +168,7 @@ class Workloads(Section):
             plan_forms.form_fields(table),
             lambda texts: plan_forms.complaints((*before, typed(texts), *after), number, tuple(texts)),
             typed,
+            yes=yes,
         )
         return Asked(dialog, lambda taken: drafts.with_workloads(self.draft, [*before, taken, *after]))
 
@@ -339,6 +341,8 @@ class Run(Section):
         offered = plan_forms.RUN[key].offered
         value = next(line for line in self.lines() if line.key == key).value
         suggester = SuggestFromList(offered, case_sensitive=False) if offered else None
+        if key == "repeats":
+            return Asked(RoundsScreen("Rounds", value, hint=told, check=judged, suggester=suggester), taken)
         return Asked(PromptScreen(key, value, hint=told, check=judged, suggester=suggester), taken)
 
 

@@ -40,7 +40,7 @@ from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.cell import CellScreen
 from fsconsole.tui.screens.comparison import show_comparison
 from fsconsole.tui.screens.confirm import ConfirmScreen
-from fsconsole.tui.screens.dialogs import Dialog, OutputScreen, PickScreen, PromptScreen
+from fsconsole.tui.screens.dialogs import Dialog, OutputScreen, PickScreen, RoundsScreen
 from fsconsole.tui.screens.replay import ReplayScreen, read_race
 from fsconsole.tui.terminal import lines, plain
 from fsconsole.tui.widgets.charts import Chart
@@ -108,6 +108,8 @@ Wanted = tuple[view.Export, str, bool]
 class ExportScreen(Dialog[Wanted]):
     """Asks for form and path, and once more before a file is replaced; ends with None where nothing is wanted."""
 
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("export")
+
     def __init__(self, run: str) -> None:
         super().__init__(f"Export run {run}")
         self._run, self._export = run, view.EXPORTS[0]
@@ -134,6 +136,10 @@ class ExportScreen(Dialog[Wanted]):
 
     def on_option_list_option_selected(self) -> None:
         self.query_one("#path", Input).focus()
+
+    def label_of(self, action: str) -> str:
+        is_choosing = isinstance(self.focused, OptionList)
+        return "Path" if action == "accept" and is_choosing else super().label_of(action)
 
     def on_input_changed(self) -> None:
         self._asked = None
@@ -286,7 +292,7 @@ Below: the row's verdict, why, its rounds as dots, other columns, and warnings w
 
     def action_sort_by(self) -> None:
         if self._view is not None and (block := self._view.block) is not None:
-            dialog = PickScreen(f"Sort {block.name} by", view.sort_lines(block))
+            dialog = PickScreen(f"Sort {block.name} by", view.sort_lines(block), yes="Sort")
             self.ask(dialog, lambda by: self._choose(view.sorted_by(self._choice, block, by)))
 
     def action_baseline(self) -> None:
@@ -298,7 +304,7 @@ Below: the row's verdict, why, its rounds as dots, other columns, and warnings w
             return
         row = self._view.row(key)
         offered = view.baseline_lines(block, self._choice, row.name if row is not None else "")
-        dialog = PickScreen(f"Compare the rows of {block.name} with", offered)
+        dialog = PickScreen(f"Compare the rows of {block.name} with", offered, yes="Compare")
         self.ask(dialog, lambda picked: self._choose(view.compared_by(self._choice, block, picked)))
 
     def action_all_pairs(self) -> None:
@@ -372,7 +378,7 @@ Below: the row's verdict, why, its rounds as dots, other columns, and warnings w
             others = [one for one in runs if one.is_readable and one.name != shown.folder.name]
             is_with = self._choice.publication is not None
             offered = view.compare_lines(others, tuple(published.values()), is_with=is_with)
-            key = await self.app.push_screen_wait(PickScreen("Compare this run with", offered))
+            key = await self.app.push_screen_wait(PickScreen("Compare this run with", offered, yes="Compare"))
             if key in folders:
                 await show_comparison(self, [shown.folder, folders[key]])
             elif key is not None:
@@ -398,9 +404,10 @@ Below: the row's verdict, why, its rounds as dots, other columns, and warnings w
             return
         blocks = [block for block in seen.blocks if block.kind is BlockKind.LOAD]
         rounds = wanted_rounds(blocks, state.request.plan.repeats)
-        asked = PromptScreen(
+        asked = RoundsScreen(
             "Rounds of a new run of this plan",
             str(rounds),
+            yes="Run..",
             hint=lambda text: rounds_hint(state, text, rounds),
             check=rounds_complaint,
         )
@@ -416,6 +423,9 @@ Below: the row's verdict, why, its rounds as dots, other columns, and warnings w
             if folder is not None:
                 self.session.folder = folder
                 self.app.switch_mode("run")
+
+    def label_of(self, action: str) -> str:
+        return "Cell" if action == "open" else ""
 
     def action_export(self) -> None:
         if self._shown is not None:

@@ -123,8 +123,8 @@ _LIVING_KEYS = frozenset(
 )
 _DEAD = frozenset({"cleanup", "resume"})
 _SEEN = frozenset({"log", "plotted", "window"})
-_OF_A_CELL = frozenset({"cell"})
-OFFERED_AT_TIMES = tuple(sorted(_LIVING | _DEAD | _SEEN | _OF_A_CELL))
+_AT_ENTER = frozenset({"cell", "results"})
+OFFERED_AT_TIMES = tuple(sorted(_LIVING | _DEAD | _SEEN | _AT_ENTER))
 """Actions that check_action refuses at times."""
 
 
@@ -361,8 +361,8 @@ class RunScreen(ConsoleScreen):
             return snapshot is not None and not snapshot.alive and self._is_open(snapshot)
         if action in _SEEN:
             return snapshot is not None
-        if action in _OF_A_CELL:
-            return snapshot is not None and not _is_over(snapshot)
+        if action in _AT_ENTER:
+            return snapshot is not None and _is_over(snapshot) == (action == "results")
         return True
 
     def applies(self, action: str) -> bool:
@@ -489,10 +489,13 @@ class RunScreen(ConsoleScreen):
         self.query_one("#cells", List).was_moved = False
         self.paint()
 
+    def action_results(self) -> None:
+        self.app.switch_mode("results")
+
     def on_list_opened(self, event: List.Opened) -> None:
         event.stop()
         if self.snapshot is not None and _is_over(self.snapshot):
-            self.app.switch_mode("results")
+            self.action_results()
         else:
             self.action_cell()
 

@@ -36,6 +36,8 @@ _DIGESTS = 50
 _AT_ONCE = 8
 """Runs that are read before the list is redrawn."""
 _SHOW_EVERY_S = 0.3
+_OF_A_RUN = frozenset({"open", "compare", "open_run_plan", "mark", "export", "rename", "delete"})
+"""Actions whose keys the footer leaves out where there is no run."""
 
 
 class RunsScreen(ConsoleScreen):
@@ -118,7 +120,7 @@ Where an engine died, C removes the mounts and loop devices that it left, and re
         published = {of.name: of for of in await asyncio.to_thread(all_publications)}
         others = [one for one in self._runs() if one.is_readable and one.name != run.name]
         options = comparable_lines(others, tuple(published.values()))
-        key = await self.app.push_screen_wait(PickScreen(f"Compare '{run.title}' with", options))
+        key = await self.app.push_screen_wait(PickScreen(f"Compare '{run.title}' with", options, yes="Compare"))
         if key is None:
             return
         folders = [folder for folder in self._folders if folder.name in (run.name, key)]
@@ -146,7 +148,7 @@ Where an engine died, C removes the mounts and loop devices that it left, and re
         # Here, since the plan's dialogs are needed by nobody who only looks at runs.
         from fsconsole.tui.screens.plan_dialogs import PathSuggester  # noqa: PLC0415
 
-        self.ask(PromptScreen("Import a run from", "", hint=hint, suggester=PathSuggester()), imported)
+        self.ask(PromptScreen("Import a run from", "", yes="Import", hint=hint, suggester=PathSuggester()), imported)
 
     def action_export(self) -> None:
         from fsconsole.tui.screens.results import ExportScreen, export_run  # noqa: PLC0415
@@ -176,7 +178,7 @@ Where an engine died, C removes the mounts and loop devices that it left, and re
                 self.run_worker(self.act(words, lambda _out: done), group="act")
 
         title = f"Another title for run {run.name}"
-        self.ask(PromptScreen(title, run.title, check=title_complaint), named)
+        self.ask(PromptScreen(title, run.title, yes="Rename", check=title_complaint), named)
 
     @work(group="act")
     async def action_delete(self) -> None:
@@ -272,13 +274,15 @@ Where an engine died, C removes the mounts and loop devices that it left, and re
 
     def applies(self, action: str) -> bool:
         run = self._run()
+        if run is None and action in _OF_A_RUN:
+            return False
         if action == "resume":
             return run is not None and run.is_open
         return action != "cleanup" or any(one.is_dead for one in self._runs())
 
     def on_list_moved(self) -> None:
         run, runs_dir = self._run(), self.session.runs_dir
-        offered = tuple(map(self.applies, ("resume", "cleanup")))
+        offered = tuple(map(self.applies, ("resume", "cleanup", "open")))
         if offered != self._offered:
             self._offered = offered
             self.refresh_bindings()

@@ -24,7 +24,7 @@ from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import BadQuantity, ScratchFolderMissing
 from fsconsole.model import DEFAULT_SCRATCH_DIR
 from fsconsole.system.files import nearest_existing, read_text_or
-from fsconsole.text import printable
+from fsconsole.text import GIB, printable
 from fsconsole.tui import keys
 from fsconsole.tui.screens.dialogs import Dialog
 from fsconsole.tui.terminal import plain
@@ -83,6 +83,14 @@ def default_size(room: FreeSpace) -> str:
     return next((text for text in ("4GiB", "2GiB", "1GiB") if parse_bytes(text) <= most_bytes), "512MiB")
 
 
+def needed_words(least_bytes: int) -> str:
+    """Return what a plan needs as a sentence, rounded up; empty where that isn't known."""
+    # A tenth of a GiB is what is shown.
+    tenths = -(-least_bytes * 10 // GIB)
+    shown_bytes = least_bytes if least_bytes < GIB else tenths * GIB // 10
+    return f"The plan needs at least {format_bytes(shown_bytes)}." if least_bytes else ""
+
+
 def read_free_space(directory: str) -> FreeSpace:
     """Return the room below a directory, or below the nearest one above it that is there. Raises OSError."""
     place = nearest_existing(directory)
@@ -122,6 +130,8 @@ class ScratchForm(Dialog[Scratch]):
         self._children = children
         self._directory = directory
         self._room: FreeSpace | None = None
+        self._least_bytes = 0
+        """What the present plan needs; 0 where that isn't known."""
         self._started_s: float | None = None
         self._end = asyncio.Event()
         self._before: frozenset[str] = frozenset()
@@ -144,13 +154,32 @@ class ScratchForm(Dialog[Scratch]):
         await self._look_for_space()
         if self._room is not None:
             size = self.query_one("#size", Input)
-            size.value = default_size(self._room)
+            size.value = offered = default_size(self._room)
             size.action_select_all()
+            self._look_at_plan(offered)
+
+    @work
+    async def _look_at_plan(self, offered: str) -> None:
+        """Say what the plan needs, and offer a size that is enough where it fits and none was typed."""
+        self._least_bytes = await asyncio.to_thread(self.session.least_bytes)
+        if not self.is_attached or not self._least_bytes:
+            return
+        size, enough = self.query_one("#size", Input), f"{-(-self._least_bytes // GIB)}GiB"
+        is_more = parse_bytes(enough) > parse_bytes(offered)
+        if is_more and size.value == offered and judge(enough, self._text("directory"), self._room)[0]:
+            size.value = enough
+            size.action_select_all()
+        self._judge()
 
     async def on_input_changed(self, event: Input.Changed) -> None:
         if event.input.id == "directory":
             await self._look_for_space()
         self._judge()
+
+    def label_of(self, action: str) -> str:
+        # Enter is a button's own key.
+        is_leaving = self.focused is not None and self.focused.id == "leave"
+        return "Cancel" if action == "accept" and is_leaving else super().label_of(action)
 
     @on(Button.Pressed, "#make")
     def action_accept(self) -> None:
@@ -166,6 +195,9 @@ class ScratchForm(Dialog[Scratch]):
         else:
             self._end.set()
             self._tell_progress()
+
+    def action_close(self) -> None:
+        self.action_leave()
 
     @work
     async def _make(self) -> None:
@@ -204,7 +236,9 @@ class ScratchForm(Dialog[Scratch]):
     def _judge(self) -> bool:
         is_good, words = judge(self._text("size"), self._text("directory"), self._room)
         if self._started_s is None:
-            self._say(words, "" if is_good else "$warning")
+            is_enough = not is_good or parse_bytes(self._text("size")) >= self._least_bytes
+            told = " ".join(filter(None, (words, needed_words(self._least_bytes))))
+            self._say(told, "" if is_good and is_enough else "$warning")
         return is_good
 
     async def _look_at_progress(self) -> None:

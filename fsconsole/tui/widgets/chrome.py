@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from rich.color import Color
@@ -21,7 +22,7 @@ from textual.strip import Strip
 from textual.widgets import Footer, Input, Static
 from textual.widgets._footer import FooterKey
 
-from fsconsole.show.lines import Line, TextLine, matching, matching_words
+from fsconsole.show.lines import Line, TextLine, best_match, matching, matching_words
 from fsconsole.text import cells_of, printable, shorten_middle, wrap
 from fsconsole.tui import keys
 from fsconsole.tui.terminal import plain
@@ -40,10 +41,13 @@ class Keys(Footer):
     Textual remakes its footer at every change of the focus, which was most of the work of a key: here only changes do.
     """
 
-    def __init__(self, applies: Callable[[str], bool] = lambda _action: True) -> None:
-        """Take whether an action makes sense now: where not, its key is left out here, and says why when it is pressed."""
+    def __init__(self, applies: Callable[[str], bool], label_of: Callable[[str], str]) -> None:
+        """Take whether an action makes sense now: where not, its key is left out here, and says why when it is pressed.
+
+        label_of: what an action does here, in a word; empty for the word in the table of keys.
+        """
         super().__init__(show_command_palette=False, compact=True)
-        self._applies = applies
+        self._applies, self._label_of = applies, label_of
         self._shown: tuple[object, ...] = ()
 
     async def recompose(self) -> None:
@@ -52,7 +56,8 @@ class Keys(Footer):
             return
         bound = self.screen.active_bindings.values()
         active = [key for key in bound if key.binding.show and self._applies(key.binding.action)]
-        shown = (self.app.size.width, *((key.binding, key.enabled, key.tooltip) for key in active))
+        told = ((key.binding, key.enabled, key.tooltip, self._label_of(key.binding.action)) for key in active)
+        shown = (self.app.size.width, *told)
         if shown != self._shown:
             self._shown = shown
             await super().recompose()
@@ -65,6 +70,8 @@ class Keys(Footer):
         }
         made = (key for key in super().compose() if isinstance(key, FooterKey) and self._applies(key.action))
         left = sorted(made, key=lambda key: ranks.get(key.action, 0))
+        for key in left:
+            key.description = self._label_of(key.action) or key.description
         while len(left) > 1:
             columns = sum(cells_of(key.key_display) + cells_of(key.description) + 2 for key in left)
             if columns - 1 <= self.app.size.width:
@@ -242,7 +249,7 @@ class ListFilter(Vertical):
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
         # In the list's own turn: a message that its parent has it post ends at the parent, and the screen is not told.
-        self.choices.call_next(self._show)
+        self.choices.call_next(partial(self._show, seeks=True))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
@@ -267,9 +274,10 @@ class ListFilter(Vertical):
         shown = {"clear": self.has_class("-typing") or self.is_narrowed, "keep": self.is_typing}
         return shown.get(action, True)
 
-    def _show(self, *, afresh: bool = False) -> None:
+    def _show(self, *, afresh: bool = False, seeks: bool = False) -> None:
+        """Show what matches; seeks: with the cursor on the best match."""
         found = matching(self._among, self._text) if self.is_narrowed else self._shown
-        self.choices.show_lines(found, afresh=afresh)
+        self.choices.show_lines(found, at=best_match(found, self._text) if seeks else "", afresh=afresh)
         self.set_class(self.is_narrowed, "-narrowed")
         if self.is_narrowed:
             words = matching_words(self._among, self._text, self.what)
