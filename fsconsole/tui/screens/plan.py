@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import ClassVar
@@ -25,16 +25,14 @@ from fsconsole.plan.draft import Draft, new_draft
 from fsconsole.plan.outcome import Outcome, ThisMachine, levels_of, this_machine, work_out
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.show import plan as view
-from fsconsole.show.lines import Line, Mark
-from fsconsole.show.plan_forms import ADD
+from fsconsole.show.lines import Mark
 from fsconsole.show.plan_text import power_line
 from fsconsole.system.files import kernel_release, memory_bytes
 from fsconsole.tui import keys, planfiles
 from fsconsole.tui.screens import plan_files
 from fsconsole.tui.screens import plan_sections as of_plan
-from fsconsole.tui.screens.base import ConsoleScreen
-from fsconsole.tui.screens.dialogs import PickScreen
-from fsconsole.tui.screens.plan_dialogs import CommandsScreen, number_in
+from fsconsole.tui.screens.plan_dialogs import CommandsScreen
+from fsconsole.tui.screens.plan_edits import PlanEdits
 from fsconsole.tui.terminal import lines, plain
 from fsconsole.tui.watch import in_background
 from fsconsole.tui.widgets.chrome import ListFilter
@@ -50,7 +48,7 @@ _TALL = 32
 """Terminal height from which the help of a line gets more lines."""
 
 
-class PlanScreen(ConsoleScreen):
+class PlanScreen(PlanEdits):
     """Sections on the left, the lines of one in the middle, what all comes to at the bottom."""
 
     MODE: ClassVar[str] = "plan"
@@ -229,7 +227,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         elif asked is None:
             self.on_list_ticked(event)
         else:
-            self._ask(asked)
+            self.ask_for(asked)
 
     def on_list_ticked(self, event: Choices.Ticked | Choices.Opened) -> None:
         choices = event.control
@@ -238,7 +236,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         section, line = self._section(choices.id), choices.looked_at
         if choices.id == "sections":
             if isinstance(section, of_plan.Options):
-                self._change(section.toggled)
+                self.change(section.toggled)
             return
         with self.complaining():
             draft = section.ticked(event.key, event.chip)
@@ -248,7 +246,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
                 self.say("")
                 self.take(draft)
             elif asked is not None:
-                self._ask(asked)
+                self.ask_for(asked)
             else:
                 self.say(view.why_barred(line, event.chip))
 
@@ -262,55 +260,6 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
             for narrowed in self.query(ListFilter):
                 narrowed.clear()
         self.query_one("#lines" if self.query_one("#rows").has_focus else "#sections").focus()
-
-    def action_new(self) -> None:
-        """Ask what is to be new, the kind of the shown section first: a workload, a custom variant, a plan, or one of a recipe."""
-        made: dict[str, tuple[str, Callable[[], object]]] = {
-            "workloads": ("Workload", self._add_workload),
-            "words": ("Custom variant", self._add_variant),
-            "plan": ("New plan", self.action_begin_anew),
-            "opened": ("Recipe or shipped plan..", self.action_open_plan),
-        }
-        lines = [Line(kind, name) for kind, (name, _) in made.items()]
-        lines.sort(key=lambda line: line.key != of_plan.kind_of(self.section_key))
-        self.ask(PickScreen("New", lines), lambda kind: made[kind][1]())
-
-    def _add_workload(self) -> None:
-        desk = of_plan.section_of(self._desk, "workloads")
-        if isinstance(desk, of_plan.Workloads):
-            kinds = [Line(kind.value, kind.value, value=told) for kind, told, _ in drafts.STARTS]
-            self.ask(PickScreen("Add a workload", kinds), lambda kind: self._ask(desk.added(kind)))
-
-    def _add_variant(self) -> None:
-        asked = of_plan.section_of(self._desk, "words").opened(ADD)
-        if asked is not None:
-            self._ask(asked)
-
-    def action_repeats(self) -> None:
-        asked = of_plan.section_of(self._desk, "run").opened("repeats")
-        if asked is not None:
-            self._ask(asked)
-
-    def action_double(self) -> None:
-        self._remake(of_plan.DOUBLED)
-        if told := of_plan.DOUBLING.get(of_plan.kind_of(self.section_key)):
-            self.say(told)
-
-    def action_drop(self) -> None:
-        self._remake(of_plan.DROPPED)
-
-    def _remake(self, acts: Mapping[str, Callable[[Draft, int], Draft]]) -> None:
-        number = of_plan.number_at(self.section_key, self.query_one("#lines", Choices).key)
-        if number is not None:
-            self._change(lambda: acts[of_plan.kind_of(self.section_key)](self.draft, number))
-
-    def action_move(self, step: int) -> None:
-        before, key = self.draft, self.query_one("#lines", Choices).key
-        place = number_in(key) + step if key else -1
-        if 0 <= place < len(before.plan.workloads):
-            self._change(lambda: drafts.moved_workload(before, place - step, step))
-            if self.draft != before:
-                self.query_one("#lines", Choices).go_to(f"load {place}")
 
     def label_of(self, action: str) -> str:
         """Return where escape leads: to the list at the left, or to all lines again."""
@@ -333,20 +282,11 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         return self.query_one(f"#{name}").query_ancestor(ListFilter)
 
     def _section(self, list_id: str | None) -> of_plan.Section:
-        return of_plan.section_of(self._desk, "variants" if list_id == "rows" else self.section_key)
+        return of_plan.section_of(self.desk, "variants" if list_id == "rows" else self.section_key)
 
     @property
-    def _desk(self) -> of_plan.Desk:
+    def desk(self) -> of_plan.Desk:
         return of_plan.Desk(self.draft, self.catalog, self.here, self.counted, self.outcome)
-
-    def _ask(self, asked: of_plan.Asked) -> None:
-        self.ask(asked.dialog, lambda answer: self._change(lambda: asked.then(answer)))
-
-    def _change(self, make: drafts.Change) -> None:
-        with self.complaining():
-            draft: Draft = make()
-            self.say("")
-            self.take(draft)
 
     def _tell(self, widget: Widget) -> None:
         if not isinstance(widget, Choices) or not self._is_whole:
@@ -528,7 +468,9 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
             with self.complaining():
                 await plan_files.make_target(self)
             await self._read_targets()
-        return bool(self.session.targets)
+            # Looking took a while: an answer to what was opened meanwhile must not be one to Confirm.
+            return bool(self.session.targets) and self.is_active
+        return True
 
     @work(group="commands", exclusive=True)
     async def action_commands(self) -> None:

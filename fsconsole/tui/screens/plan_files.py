@@ -21,7 +21,7 @@ from fsconsole.plan.planfile import PlanFile, TargetSpec
 from fsconsole.plan.read import list_configs, parse_plan, read_plan, resolve_plan
 from fsconsole.plan.shipped import is_shipped
 from fsconsole.results.content import instant
-from fsconsole.show.devices import WORDS, Listing, others, parse_listing
+from fsconsole.show.devices import WORDS, Listing, others, parse_listing, ticked_told
 from fsconsole.show.shipped import shipped_lines
 from fsconsole.system.files import memory_bytes
 from fsconsole.tui import planfiles
@@ -105,7 +105,7 @@ async def make_target(screen: ConsoleScreen) -> None:
     entry = (await _listing(session)).scratch(made.scratch_id) if made is not None else None
     if entry is not None:
         session.ticks[entry.device.path] = listed_identity(entry.device)
-        screen.say("")
+        screen.say(ticked_told(entry))
 
 
 def offer_least(session: Session, draft: Draft, catalog: Catalog, here: ThisMachine) -> None:
