@@ -94,7 +94,7 @@ KEYS = (
         Use("runs", "show_all", "All", "show all runs again"),
         Use("cell", "dismiss", "Back", "to the grid, or to the run", rank=9, shown="esc"),
         Use("replay", "dismiss", "Results", "to the figures", rank=9, shown="esc"),
-        Use("filter", "clear", "All", "show all lines again", rank=9),
+        Use("filter", "clear", "All", "show all lines again", rank=3),
         Use("seek", "clear", "All", "show all rows again", rank=9),
         Use("results", "show_all", "All", "show all rows again"),
         Use("dialog", "dismiss", "Cancel", "go back, change nothing", rank=9),
