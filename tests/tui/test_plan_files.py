@@ -206,7 +206,7 @@ async def test_the_question_where_to_save_names_the_folder_of_a_bare_name_and_en
     monkeypatch.chdir(tmp_path)
     async with at_plan() as hand:
         await hand.keys("w")
-        shown = await hand.sees("Save the plan as", "A name without a folder is kept in", "enter Save")
+        shown = await hand.sees("Save the plan as", "The file will be ", "enter Save")
         assert str(tmp_path) in "".join(shown.replace("│", "").split())
         await hand.type("mine.toml")
         await hand.keys("enter")
