@@ -88,12 +88,19 @@ def labels_of(rows: Sequence[Candidate]) -> tuple[str, ...]:
 
     The only row of a filesystem shows all of its words: without them it would pass for the defaults.
     """
-    shared: dict[str, frozenset[str]] = {}
+    shared = shared_words(rows)
+    return tuple(row.name_without(shared[row.variant.filesystem]) for row in rows)
+
+
+def shared_words(rows: Sequence[Candidate]) -> dict[str, tuple[str, ...]]:
+    """Return by filesystem the words that the labels of its rows leave out, in their order."""
+    shared: dict[str, tuple[str, ...]] = {}
     for name in dict.fromkeys(row.variant.filesystem for row in rows):
         found = [row for row in rows if row.variant.filesystem == name]
         words = [frozenset(word.label for word in row.chosen.own) for row in found]
-        shared[name] = frozenset.intersection(*words) if len(found) > 1 else found[0].added
-    return tuple(row.name_without(shared[row.variant.filesystem]) for row in rows)
+        left_out = frozenset.intersection(*words) if len(found) > 1 else found[0].added
+        shared[name] = tuple(word.label for word in found[0].chosen.own if word.label in left_out)
+    return shared
 
 
 def _all_named(plan: PlanFile, catalog: Catalog, kernel: str, known: Known) -> Iterator[Candidate]:

@@ -81,8 +81,8 @@ class Chip:
 
 OTHER = "other.."
 """Value of the chip that asks for further values."""
-FIRST_CHIP = 1
-"""The chip that the cursor is on at first: the one before it is the default, which applies already."""
+EVERY = "*"
+"""Stands for all values of a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +105,11 @@ class Line:
     """More words by which it is looked for, beside its name and value."""
     chips: tuple[Chip, ...] = ()
     """Shown instead of the value."""
+
+    @property
+    def chip_in_effect(self) -> int:
+        """The number of the first ticked chip, or of the first of all where none is ticked: the default."""
+        return next((number for number, chip in enumerate(self.chips) if chip.is_on), 0)
 
     @property
     def tone(self) -> str:
@@ -229,12 +234,15 @@ class LineRows:
         return None
 
     def _chip_text(self, chip: Chip) -> str:
-        return shorten_middle(chip.text, self._chip_room)
+        # Any may stand in a further row.
+        return shorten_middle(chip.text, self._chip_room - len(_INDENT))
 
     def _chip_lead(self, line: Line, row: int) -> str:
-        lead = pad_right(line.mark.value, self._mark_width) if self._mark_width else ""
-        name = "" if row else shorten_middle(printable(line.name), self._chip_name)
-        return pad_right("" if row else lead, self._mark_width) + pad_right(name, self._chip_name + 1)
+        """Return what stands before the chips of a row: mark and name, or blanks that reach below the first chip."""
+        if row:
+            return " " * (self._mark_width + self._chip_name + 1 + len(_INDENT))
+        mark, name = line.mark.value, shorten_middle(printable(line.name), self._chip_name)
+        return pad_right(mark if self._mark_width else "", self._mark_width) + pad_right(name, self._chip_name + 1)
 
     def _chip_rows(self, chips: Sequence[Chip]) -> list[list[int]]:
         """Return the numbers of the chips in each row: as many as there is room for."""
@@ -244,7 +252,7 @@ class LineRows:
             width = cells_of(self._chip_text(chip))
             if width > left and rows[-1]:
                 rows.append([])
-                left = self._chip_room
+                left = self._chip_room - len(_INDENT)
             rows[-1].append(number)
             left -= width
         return rows

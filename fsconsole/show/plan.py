@@ -17,9 +17,9 @@ from fsconsole.plan.expand import array_choices
 from fsconsole.plan.keys import ARRAY, Key
 from fsconsole.plan.outcome import Outcome, ThisMachine
 from fsconsole.plan.planfile import Checklist, PlanFile, TargetSpec, VariantText
-from fsconsole.plan.rows import Candidate
+from fsconsole.plan.rows import Candidate, shared_words
 from fsconsole.plan.sizing import pilot_steps
-from fsconsole.show.lines import OTHER, Chip, Line, Mark
+from fsconsole.show.lines import EVERY, OTHER, Chip, Line, Mark
 from fsconsole.show.plan_text import STEP_WIDTH, acts_of, cell_words, size_words
 from fsconsole.text import cells_of, printable, shorten_end, shorten_middle
 
@@ -60,10 +60,13 @@ def chips_of(
 
 
 def ticked_values(chips: Sequence[Chip], value: str, *, compares_default: bool = True) -> tuple[str, ...]:
-    """Return the values after a chip was ticked, or unticked; where none is left the default applies.
+    """Return the values after a chip was ticked, or unticked, or EVERY one; where none is left the default applies.
 
     A default that no value stands for can't be compared: ticking it unticks the others.
     """
+    if value == EVERY:
+        every = [chip for chip in chips if chip.value not in {DEFAULT, OTHER} and not chip.is_barred]
+        return () if all(chip.is_on for chip in every) else tuple(chip.value for chip in every)
     if value == DEFAULT and not compares_default:
         return ()
     return tuple(chip.value for chip in chips if chip.is_on != (chip.value == value))
@@ -142,11 +145,12 @@ def section_lines(  # noqa: PLR0913 (each is a fact of its own)
     ]
     others = (
         ("words", "Custom", len(draft.variants)),
-        *((("variants", "Variants", len(rows)),) if with_variants else ()),
         ("workloads", "Workloads", len(draft.plan.workloads)),
         ("arrays", "Arrays", len(made_arrays(draft.plan))),
         ("settings", "Settings", len(draft.plan.settings)),
         ("run", "Repeats", 0 if draft.plan.is_auto else draft.plan.repeats),
+        # What arises from all of the above.
+        *((("variants", "Variants", len(rows)),) if with_variants else ()),
     )
     begin = Line(START, "Run..", about=("Confirm what is wiped, and run the plan: enter, or f10.",))
     return (begin, *lines, *(Line(key, name, value=_short(count)) for key, name, count in others))
@@ -525,6 +529,13 @@ def row_lines(draft: Draft, outcome: Outcome) -> tuple[RowLine, ...]:
         words = variant_words(draft.plan.variants[number])
         rows.append(RowLine(Line(f"off {number}", words, Mark.OFF, wraps=True), number, of_checklist=False))
     return tuple(rows)
+
+
+def shared_lines(outcome: Outcome) -> tuple[Line, ...]:
+    """Return a heading for each filesystem whose variants share options, which their names leave out."""
+    shared = shared_words([candidate for candidate in outcome.candidates if candidate.is_row])
+    told = {f"all {name}" if len(shared) > 1 else "all": " ".join(words) for name, words in shared.items() if words}
+    return tuple(Line(f"shared {who}", f"{who}: {words}", is_heading=True) for who, words in told.items())
 
 
 def left_over(outcome: Outcome) -> str:

@@ -19,7 +19,7 @@ from fsconsole.plan.planfile import PlanFile, VariantText
 from fsconsole.plan.read import read_variant
 from fsconsole.plan.steps import workload_title
 from fsconsole.show.lines import Chip, Line, Mark
-from fsconsole.show.plan import variant_about, variant_words
+from fsconsole.show.plan import NEW, START, variant_about, variant_words
 from fsconsole.show.plan_text import power_words
 
 SETTINGS = {key.name: key for key in keys.SETTINGS}
@@ -27,6 +27,21 @@ RUN = {key.name: key for key in keys.RUN} | {f"after.{key.name}": key for key in
 """At the top of a plan file and below [after]."""
 TYPED = tuple(name for name, key in RUN.items() if key.kind.is_typed)
 """Keys whose value may be typed."""
+
+
+_OPTION_MARKS = "(default) with no tick; [on] compared; -on- not here"
+_KNOB_MARKS = "(default) with no tick; [on] compared"
+_VARIANT_MARKS = "[x] compared; [ ] unticked; [-] left out"
+MARKS = {
+    "options": _OPTION_MARKS,
+    NEW: _OPTION_MARKS,
+    "arrays": f"{_KNOB_MARKS}; [-] not here",
+    "settings": _KNOB_MARKS,
+    "words": "[x] compared; [ ] unticked",
+    "variants": _VARIANT_MARKS,
+    START: _VARIANT_MARKS,
+}
+"""What the marks of a list mean, by kind of section."""
 
 
 def workload_lines(plan: PlanFile) -> tuple[Line, ...]:

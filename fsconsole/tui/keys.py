@@ -134,6 +134,9 @@ KEYS = (
         Use("runs", "mark", "Mark", "mark a run for a comparison, at most two", rank=6),
         Use("columns", "tick", "Tick", "show this column, or leave it out", rank=2),
     )),
+    Key(("*",), "tick all values", (
+        Use("choices", "tick_every", "All values", "tick all values of this line; again: none"),
+    )),
     Key(("up", "k"), "one line up, one step more", (
         Use("list", "by(-1)", "Up", "one line up"),
         Use("confirm", "read(-1)", "Up", "read further up", only="up"),

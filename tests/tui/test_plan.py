@@ -58,10 +58,17 @@ async def test_space_ticks_a_filesystem_and_enter_an_option_s_value_and_what_ari
         await hand.sees("[ ] btrfs ", "2 variants, 10 cells")
         # One that is not here can't be ticked, and says why.
         await hand.filesystem("jfs")
-        await hand.sees("[-] jfs", "It can't be used here: no driver for jfs")
+        await hand.sees(
+            "[-] jfs", "It can't be used here: no driver for jfs", "jfs can't be used here: no driver for jfs"
+        )
         assert "jfs" not in hand.screen.draft.filesystems
-        await hand.keys("enter", "enter")
-        assert "jfs" not in hand.screen.draft.filesystems
+        await hand.keys("down")
+        await hand.keys("up", "enter")
+        for key in ("enter", "space", "*"):
+            hand.screen.say("")
+            await hand.keys(key)
+            await hand.sees("jfs can't be used here: no driver for jfs")
+            assert "jfs" not in hand.screen.draft.filesystems
         await hand.go_to("options 0")
         for value, values, rows in (
             ("ordered", ("ordered",), "2 variants"),
@@ -76,9 +83,84 @@ async def test_space_ticks_a_filesystem_and_enter_an_option_s_value_and_what_ari
             assert all(f"[{each}]" in line for each in values)
         # A value of a filesystem that is not ticked ticks it.
         await hand.go_to("new f2fs")
-        await hand.keys("enter")
+        await hand.keys("right", "enter")
         await hand.until(lambda: "f2fs" in hand.screen.draft.filesystems)
         assert hand.screen.draft.plan.checklists[-1].mount == (("mode", ("adaptive",)),)
+
+
+async def test_the_cursor_comes_to_the_value_that_applies_and_left_from_there_leads_to_the_sections() -> None:
+    async with at_plan() as hand:
+        lines = hand.screen.query_one("#lines", Choices)
+
+        def chip() -> str:
+            assert lines.looked_at is not None
+            return lines.looked_at.chips[lines.chip].value
+
+        for ticked in ("default", "off"):
+            await hand.keys("down", "right", "right", "up")
+            assert chip() == ticked
+            # The list of another filesystem, and back.
+            await hand.keys("escape", "down", "up", "enter")
+            assert chip() == ticked
+            await hand.keys(*["left"] * (lines.chip + 1))
+            assert hand.screen.query_one("#sections").has_focus
+            await hand.keys("enter", *["right"] * 2, "space")
+            await hand.settled()
+        # A value that is unticked leaves the cursor where it is.
+        assert chip() == "off"
+
+
+async def test_only_the_list_that_has_the_focus_shows_a_cursor() -> None:
+    async with at_plan() as hand:
+        await hand.sees(">(default)")
+        await hand.keys("escape")
+        await hand.until(lambda: ">" not in picture(hand.pilot))
+        await hand.keys("enter")
+        await hand.sees(">(default)")
+
+
+async def test_star_ticks_all_values_of_an_option_and_then_none() -> None:
+    async with at_plan() as hand:
+        every = (("data", ("ordered", "writeback", "journal")),)
+        await hand.look_at("mount data")
+        await hand.keys("*")
+        await hand.sees("default  [ordered] [writeback] [journal]")
+        await hand.tick("mount data", "default", "writeback")
+        for mount in (every, ()):
+            await hand.keys("*")
+            await hand.until(lambda mount=mount: hand.screen.draft.plan.checklists[0].mount == mount)
+        # The value of a key of the run is one, and stays.
+        before = hand.screen.draft
+        await hand.go_to("run")
+        await hand.look_at("order")
+        await hand.keys("*")
+        assert hand.screen.draft == before
+
+
+async def test_a_line_explains_the_marks_and_the_other_options_stay_in_sight() -> None:
+    async with at_plan() as hand:
+        seen = (await hand.sees("more options: / finds one, enter lists all")).splitlines()
+        at = next(number for number, line in enumerate(seen) if "more options" in line)
+        assert seen[at + 1].endswith("(default) with no tick; [on] compared; -on- not here")
+        assert hand.screen.query_one("#about").size.height == 3
+        await hand.go_to("variants")
+        await hand.sees("[x] compared; [ ] unticked; [-] left out")
+        await hand.go_to("run")
+        await hand.until(lambda: "compared;" not in picture(hand.pilot))
+
+
+async def test_an_option_of_all_variants_is_said_once_above_them() -> None:
+    async with at_plan() as hand:
+        await hand.go_to("options 0")
+        await hand.tick("mount delalloc", "on", "off")
+        await hand.tick("mount data", "writeback")
+        await hand.settled()
+        await hand.go_to("variants")
+        await hand.sees("all ext4: data=writeback", "[x] ext4 delalloc", "[x] ext4 nodelalloc", "[x] xfs")
+        await hand.filesystem("xfs")
+        await hand.settled()
+        await hand.go_to("variants")
+        await hand.sees("all: data=writeback")
 
 
 async def test_a_click_ticks_the_value_that_is_clicked() -> None:
@@ -99,7 +181,7 @@ async def test_a_click_ticks_the_value_that_is_clicked() -> None:
 
 async def test_the_common_options_come_first_and_enter_lists_the_others() -> None:
     async with at_plan() as hand:
-        await hand.sees("Common options of ext4", "delalloc       (default) >on   off")
+        await hand.sees("Common options of ext4", "delalloc      >(default)  on   off")
         lines = hand.screen.query_one("#lines", Choices)
         assert len(lines.lines_shown) == 12
         await hand.keys("end")
@@ -156,8 +238,7 @@ async def test_left_and_escape_go_one_column_back_and_up_at_the_top_says_where_t
         )
         await hand.keys("down")
         await hand.until(lambda: "first line" not in picture(hand.pilot))
-        # By way of the first value.
-        await hand.keys("g", "left", "left")
+        await hand.keys("g", "left")
         assert at() == "sections"
 
 
@@ -181,9 +262,11 @@ async def test_p_tries_the_options_of_what_is_ticked_and_what_was_refused_is_sho
         await hand.sees("Tried on this machine: ext4, xfs.")
         await hand.go_to("options 0")
         await hand.look_at("mount data")
-        for key in ("space", "enter"):
-            await hand.keys(key)
-            await hand.sees("-ordered-", "this machine refuses it (EXT4-fs: what [/x] is that)")
+        for keys in (("space",), ("*",), ("right", "space"), ("enter",)):
+            hand.screen.say("")
+            await hand.keys(*keys)
+            await hand.sees("-ordered-")
+            await hand.until(lambda: "this machine refuses it (EXT4-fs: what [/x] is that)" in hand.screen.said)
             assert hand.screen.draft.plan.checklists[0].mount == ()
 
 

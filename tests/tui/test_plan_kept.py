@@ -14,7 +14,7 @@ from tests.tui.harness import picture
 
 async def test_a_draft_is_there_again_after_the_console_was_left_and_gone_once_it_is_saved(tmp_path: Path) -> None:
     async with at_plan(state=tmp_path) as hand:
-        await hand.keys("enter", "right", "enter")
+        await hand.keys("right", "enter", "right", "enter")
         await hand.settled()
         await hand.filesystem("xfs")
         # The last tick is not counted yet when the console is left.
@@ -40,7 +40,7 @@ def test_a_draft_says_that_it_is_of_a_console_with_other_runs() -> None:
 
 async def test_a_console_that_is_killed_leaves_what_was_ticked_before(tmp_path: Path) -> None:
     async with at_plan(state=tmp_path) as hand:
-        await hand.keys("enter", "right", "enter")
+        await hand.keys("right", "enter", "right", "enter")
         await hand.settled()
         # Nothing is written when a console is killed, and the kernel gives up its lock.
         hand.screen._store.release()

@@ -26,6 +26,7 @@ from fsconsole.plan.outcome import Outcome, ThisMachine, levels_of, this_machine
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.show import plan as view
 from fsconsole.show.lines import Mark
+from fsconsole.show.plan_forms import MARKS
 from fsconsole.show.plan_text import power_line
 from fsconsole.system.files import kernel_release, memory_bytes
 from fsconsole.tui import keys, planfiles
@@ -43,7 +44,7 @@ _SETTLE_S = 0.1
 
 _WIDE = 110
 """Columns from which the variants have a pane of their own."""
-_PARTS = ("#sections", "#lines", "#rows", "#plan-name", "#about", "#totals")
+_PARTS = ("#sections", "#lines", "#rows", "#plan-name", "#marks", "#about", "#totals")
 _TALL = 32
 """Terminal height from which the help of a line gets more lines."""
 
@@ -57,6 +58,7 @@ class PlanScreen(PlanEdits):
 What is compared: filesystems (left) with their options (right), loads, arrays, settings of disks and kernel.
 Arrows go to a value; enter or space ticks it, or unticks it. Several ticked values are compared, in all combinations.
 [on] is ticked. (default) applies as long as none is: the tools decide. [default] is compared with the others.
+* ticks all values of an option.
 -on- is not available here, and the lines below the list say why. other.. asks for a value.
 / finds an option by its name, an old name, or a word of its help.
 Custom takes mkfs and mount options as the tools have them.
@@ -106,6 +108,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
             yield Choices(id="sections")
             with Vertical(id="section"):
                 yield ListFilter(Choices(id="lines"), "lines")
+                yield Static(plain(""), id="marks")
                 yield Static(plain(""), id="about")
             with Vertical(id="rows-pane"):
                 yield Static(plain("Variants", "bold"))
@@ -236,7 +239,10 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         section, line = self._section(choices.id), choices.looked_at
         if choices.id == "sections":
             if isinstance(section, of_plan.Options):
-                self.change(section.toggled)
+                if section.why_barred:
+                    self.say(section.why_barred)
+                else:
+                    self.change(section.toggled)
             return
         with self.complaining():
             draft = section.ticked(event.key, event.chip)
@@ -248,7 +254,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
             elif asked is not None:
                 self.ask_for(asked)
             else:
-                self.say(view.why_barred(line, event.chip))
+                self.say(section.why_not(line, event.chip))
 
     def action_find(self) -> None:
         rows = self._filter("rows")
@@ -305,6 +311,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
             self.ask_levels()
         shown_filter, kind = self._filter("lines"), of_plan.kind_of(self.section_key)
         shown_filter.what = {"words": "variants", view.START: "variants", "run": "keys"}.get(kind, kind)
+        self.put("#marks", plain(MARKS.get(kind, "")), layout=False)
         afresh, self._section_shown = self._section_shown != self.section_key, self.section_key
         self._lists_all = self._lists_all and not afresh
         section = self._section("lines")

@@ -22,7 +22,7 @@ from fsconsole.plan.power import power_with
 from fsconsole.plan.rows import Candidate
 from fsconsole.show import plan as view
 from fsconsole.show import plan_forms
-from fsconsole.show.lines import Line, Mark
+from fsconsole.show.lines import EVERY, Line, Mark
 from fsconsole.tui.screens.dialogs import Dialog, FormScreen, PromptScreen, RoundsScreen
 from fsconsole.tui.screens.plan_dialogs import ValuesScreen, number_in
 
@@ -69,6 +69,10 @@ class Section:
     def opened(self, _key: str) -> Asked | None:
         """Return what to ask when a line is opened; None where opening is ticking."""
         return None
+
+    def why_not(self, line: Line, chip: str) -> str:
+        """Return why a line, or one of its chips, can't be ticked."""
+        return view.why_barred(line, chip)
 
 
 def _values_of_key(
@@ -193,10 +197,19 @@ class Options(Section):
     def _made(self) -> tuple[Candidate, ...]:
         return () if self.number is None else view.made_by(self.desk.counted, self.desk.outcome, self.number)
 
+    @property
+    def why_barred(self) -> str:
+        """Return why the list can't be ticked; empty where it can, or is ticked."""
+        is_off = self.number is None or self.number in self.draft.off_checklists
+        lacks = self.desk.here.why_not(self.filesystem) if is_off else ""
+        return f"{self.filesystem.name} can't be used here: {lacks}" if lacks else ""
+
+    def why_not(self, line: Line, chip: str) -> str:
+        return (self.number is None and self.why_barred) or view.why_barred(line, chip)
+
     def toggled(self) -> Draft:
         """Return the draft with the list ticked, or unticked; one that can't be used here isn't ticked."""
-        is_off = self.number is None or self.number in self.draft.off_checklists
-        if is_off and self.desk.here.why_not(self.filesystem):
+        if self.why_barred:
             return self.draft
         if self.number is None:
             return drafts.with_filesystem(self.draft, self.filesystem.name)
@@ -206,7 +219,7 @@ class Options(Section):
         if key == view.MORE:
             return self.draft
         line = next(line for line in self.all_lines() if line.key == key)
-        if any(each.value == chip and each.is_barred for each in line.chips):
+        if line.is_faint or any(each.value == chip and each.is_barred for each in line.chips):
             return self.draft
         return self._with_values(view.option_of(self.filesystem, key), view.ticked_values(line.chips, chip))
 
@@ -246,7 +259,8 @@ class Variants(Section):
     """The variants as they arise."""
 
     def lines(self) -> tuple[Line, ...]:
-        shown = tuple(row.line for row in view.row_lines(self.desk.counted, self.desk.outcome))
+        rows = (row.line for row in view.row_lines(self.desk.counted, self.desk.outcome))
+        shown = (*view.shared_lines(self.desk.outcome), *rows)
         more = view.left_over(self.desk.outcome)
         return (*shown, Line("more", more, is_heading=True)) if more else shown
 
@@ -309,7 +323,10 @@ class Run(Section):
         return plan_forms.run_lines(self.draft.plan, self.desk.outcome.power if is_counted else None)
 
     def ticked(self, key: str, chip: str) -> Draft:
-        return drafts.with_key(self.draft, key, plan_forms.typed_run_value(key, chip)) if chip else self.draft
+        if chip in {"", EVERY}:
+            # One value at a time.
+            return self.draft
+        return drafts.with_key(self.draft, key, plan_forms.typed_run_value(key, chip))
 
     def opened(self, key: str) -> Asked | None:
         if key not in plan_forms.TYPED:

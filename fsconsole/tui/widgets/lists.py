@@ -17,7 +17,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from fsconsole.results.table import TableValue
-from fsconsole.show.lines import FIRST_CHIP, OTHER, Line
+from fsconsole.show.lines import EVERY, OTHER, Line
 from fsconsole.text import printable
 from fsconsole.tui import keys
 from fsconsole.tui.widgets.rows import TONES, LineItems, Rows, TableRows, Texts
@@ -297,7 +297,8 @@ class Choices(List):
     def __init__(self, *, id: str, ticks: bool = True) -> None:
         super().__init__(id=id)
         self._ticks = ticks
-        self._chip = FIRST_CHIP
+        self._chip, self._chip_of = 0, ""
+        """The chip at the cursor, and the key of its line; empty where the cursor has still to come to one."""
 
     @property
     def lines_shown(self) -> tuple[Line, ...]:
@@ -309,6 +310,8 @@ class Choices(List):
 
     def show_lines(self, lines: Sequence[Line], *, at: str = "", afresh: bool = False) -> None:
         """Show these lines; the cursor stays on its key, goes to that of at, or afresh to the first one."""
+        if afresh:
+            self._chip_of = ""
         self.show(lambda width: LineItems(lines, width), at=at, afresh=afresh)
 
     @property
@@ -320,7 +323,12 @@ class Choices(List):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "left":
             return self.chip > 0
-        return super().check_action(action, parameters) and (self._ticks or action != "tick")
+        return super().check_action(action, parameters) and (self._ticks or action not in {"tick", "tick_every"})
+
+    def watch_has_focus(self, has_focus: bool) -> None:  # noqa: FBT001 (as Textual has it)
+        super().watch_has_focus(has_focus)
+        self._chip_of = ""
+        self._settle()
 
     def action_right(self) -> None:
         line = self.looked_at
@@ -347,6 +355,10 @@ class Choices(List):
         message = self.Opened if chip == OTHER else self.Ticked
         self.post_message(message(self, self.key, chip))
 
+    def action_tick_every(self) -> None:
+        if self.chip >= 0:
+            self.post_message(self.Ticked(self, self.key, EVERY))
+
     def on_click(self, event: events.Click) -> None:
         """Tick the chip that was clicked; a line without chips is ticked at its mark, and opened elsewhere."""
         line = event.y + self.scroll_offset.y
@@ -372,8 +384,11 @@ class Choices(List):
         super()._settle(centre=centre)
 
     def _tell_rows(self) -> None:
+        if self.key != self._chip_of and self.looked_at is not None:
+            self._chip, self._chip_of = self.looked_at.chip_in_effect, self.key
         if isinstance(self.rows, LineItems):
-            self.rows.cursor, self.rows.chip = self.cursor, self.chip
+            # Only the list with the focus shows a cursor: keys do nothing in the others.
+            self.rows.cursor, self.rows.chip = self.cursor, self.chip if self.has_focus else -1
 
 
 class Table(List):

@@ -145,7 +145,7 @@ class LineItems(Keyed):
         self.rows = LineRows(lines, width)
         self.begins = self.rows.begins
         self.cursor, self.chip = 0, 0
-        """The item that has the cursor, and the chip in it that has it."""
+        """The item that has the cursor, and the chip in it that has it; -1 for none."""
 
     def spans(self, line: int) -> Spans:
         item = self.item_at(line)

@@ -104,8 +104,8 @@ def test_every_filesystem_is_listed_with_the_variants_that_each_of_its_lists_com
         *(("xfs", Mark.ON, "1"), ("btrfs", Mark.OFF, "")),
     ]
     assert listed(draft)[-6:] == [
-        *(("Custom", Mark.NONE, ""), ("Variants", Mark.NONE, "4"), ("Workloads", Mark.NONE, "1")),
-        *(("Arrays", Mark.NONE, ""), ("Settings", Mark.NONE, ""), ("Repeats", Mark.NONE, "5")),
+        *(("Custom", Mark.NONE, ""), ("Workloads", Mark.NONE, "1"), ("Arrays", Mark.NONE, "")),
+        *(("Settings", Mark.NONE, ""), ("Repeats", Mark.NONE, "5"), ("Variants", Mark.NONE, "4")),
     ]
     # What is unticked keeps its place, and its name.
     assert listed(drafts.dropped_checklist(draft, 0))[3:5] == [("ext4", Mark.OFF, ""), ("ext4 (2)", Mark.ON, "2")]
@@ -140,7 +140,7 @@ def test_an_option_that_is_set_is_among_the_common_ones() -> None:
 def test_chips_take_further_rows_where_there_is_no_room_and_tell_their_state_without_colours() -> None:
     chips = (Chip("default"), Chip("on", is_on=True), Chip("no", is_barred=True), Chip("x" * 40))
     rows = LineRows([Line("a", "some_option", chips=chips), Line("b", "c")], 40)
-    assert rows.text(0) == ("some_option   default  [on] -no-", f"{'':14}{'x' * 11}...{'x' * 11} ")
+    assert rows.text(0) == ("some_option   default  [on] -no-", f"{'':16}{'x' * 10}...{'x' * 10} ")
     for number, text in enumerate((">default", ">[on]", ">-no-")):
         assert [text for text, tone in rows.spans(0, 0, number) if tone == "cursor"] == [text]
         # What stands before the mark of a value that isn't ticked is blank.
@@ -148,7 +148,8 @@ def test_chips_take_further_rows_where_there_is_no_room_and_tell_their_state_wit
         assert line == rows.text(0)[0].replace(f" {text[1:]}", text, 1)
     found = [rows.chip_at(0, 0, x) for x in (0, 14, 23, 30, 39)]
     assert found == [None, 0, 1, 2, None]
-    assert [rows.chip_at(0, 1, 14), rows.chip_at(1, 0, 3)] == [3, None]
+    assert [rows.chip_at(0, 1, x) for x in (13, 14)] == [None, 3]
+    assert rows.chip_at(1, 0, 3) is None
 
 
 def test_what_no_variant_can_have_says_why_at_the_value_at_the_filesystem_and_in_the_totals() -> None:
