@@ -24,7 +24,7 @@ from fsconsole.plan.arrays import EVERY_LEVEL, Lacking
 from fsconsole.plan.expand import build_plan
 from fsconsole.plan.planfile import NO_DEVICE, PlanFile, TargetSpec
 from fsconsole.plan.power import power_of
-from fsconsole.plan.rows import Candidate, labels_of, list_candidates, rows_of
+from fsconsole.plan.rows import Candidate, labels_of, list_candidates, rows_of, shared_words
 
 _NO_DRIVER = "not in this kernel"
 """Text of the catalog's JSON under "kernel" where there is no driver."""
@@ -103,6 +103,8 @@ class Outcome:
     """Smallest differences that the plan can find; None without cells."""
     problem: str = ""
     hint: str = ""
+    shared: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Words that the labels of rows leave out, by filesystem."""
 
 
 def work_out(  # noqa: PLR0913 (each is a fact of its own)
@@ -119,10 +121,12 @@ def work_out(  # noqa: PLR0913 (each is a fact of its own)
     """Return the outcome of a draft on these devices, or on an unknown one; last_spreads are those of the last runs here."""
     candidates: tuple[Candidate, ...] = ()
     labels: tuple[str, ...] = ()
+    shared: Mapping[str, tuple[str, ...]] = {}
     try:
         candidates = list_candidates(plan_file, catalog, kernel, known)
         # Rows are named as the grid will have them; what is left out is named beside all.
-        of_rows = iter(labels_of([candidate for candidate in candidates if candidate.is_row]))
+        listed = [candidate for candidate in candidates if candidate.is_row]
+        of_rows, shared = iter(labels_of(listed)), shared_words(listed)
         of_all = labels_of(candidates)
         labels = tuple(
             next(of_rows) if candidate.is_row else label for candidate, label in zip(candidates, of_all, strict=True)
@@ -138,5 +142,6 @@ def work_out(  # noqa: PLR0913 (each is a fact of its own)
             memory_bytes=memory_bytes,
         )
     except FsconsoleError as error:
-        return Outcome(candidates, labels, problem=str(error), hint=error.hint)
-    return Outcome(candidates, labels, plan, power_of(plan, last_spreads.get(plan.loads)) if plan.cells else None)
+        return Outcome(candidates, labels, problem=str(error), hint=error.hint, shared=shared)
+    power = power_of(plan, last_spreads.get(plan.loads)) if plan.cells else None
+    return Outcome(candidates, labels, plan, power, shared=shared)

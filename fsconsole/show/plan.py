@@ -17,7 +17,7 @@ from fsconsole.plan.expand import array_choices
 from fsconsole.plan.keys import ARRAY, Key
 from fsconsole.plan.outcome import Outcome, ThisMachine
 from fsconsole.plan.planfile import Checklist, PlanFile, TargetSpec, VariantText
-from fsconsole.plan.rows import Candidate, shared_words
+from fsconsole.plan.rows import Candidate
 from fsconsole.plan.sizing import pilot_steps
 from fsconsole.show.lines import EVERY, OTHER, Chip, Line, Mark
 from fsconsole.show.plan_text import STEP_WIDTH, acts_of, cell_words, size_words
@@ -533,7 +533,7 @@ def row_lines(draft: Draft, outcome: Outcome) -> tuple[RowLine, ...]:
 
 def shared_lines(outcome: Outcome) -> tuple[Line, ...]:
     """Return a heading for each filesystem whose variants share options, which their names leave out."""
-    shared = shared_words([candidate for candidate in outcome.candidates if candidate.is_row])
+    shared = outcome.shared
     told = {f"all {name}" if len(shared) > 1 else "all": " ".join(words) for name, words in shared.items() if words}
     return tuple(Line(f"shared {who}", f"{who}: {words}", is_heading=True) for who, words in told.items())
 

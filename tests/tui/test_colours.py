@@ -85,15 +85,15 @@ async def test_what_the_keys_go_to_differs_from_what_they_do_not(kind: Colours, 
 async def test_of_a_row_of_values_only_the_one_at_the_cursor_stands_out(kind: Colours) -> None:
     app = console(Scripted({"catalog": catalog_answer()}), colours=kind)
     async with drive(app, "2") as pilot:
-        await shows(pilot, "(default) >on   off", "2 variants")
+        await shows(pilot, ">(default)  on   off", "2 variants")
         row = next(strip for strip in strips(pilot) if "delalloc" in strip.text)
-        plain_style = next(segment.style for segment in row if "default" in segment.text)
+        plain_style = next(segment.style for segment in row if segment.text.strip() == "off")
         marked = "".join(
             segment.text
             for segment in row
             if segment.style and (segment.style.reverse or segment.style.bgcolor != plain_style.bgcolor)
         )
-        assert marked == ">on"
+        assert marked == ">(default)"
 
 
 UTF8 = {"LANG": "C.UTF-8"}
