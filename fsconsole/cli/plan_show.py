@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.cli.complaint import command_line, terminal_width
-from fsconsole.client.runs import last_spreads
+from fsconsole.client.runs import power_here
 from fsconsole.devices.gate import GateReport, require
 from fsconsole.devices.state import stands_on
 from fsconsole.engine.proof import Renewal
@@ -21,7 +21,6 @@ from fsconsole.model.contract import document_text
 from fsconsole.model.plan import Plan
 from fsconsole.plan.directory import writes_in_words
 from fsconsole.plan.expand import plan_left, require_runnable
-from fsconsole.plan.power import power_of
 from fsconsole.plan.read import list_configs, read_plan
 from fsconsole.preflight.directory import prepare_directories
 from fsconsole.preflight.prepare import BETWEEN, expand_only, prepare
@@ -126,17 +125,13 @@ def show_list(*, as_json: bool) -> None:
     typer.echo("\n".join(shipped_text(plans, load_catalog(), terminal_width())))
 
 
-def _last_spread(plan: Plan, runs: str) -> float | None:
-    return last_spreads(runs, plan.loads).get(plan.loads)
-
-
 def show_directories(
     file: str, words: list[str], runs: str, *, as_json: bool, every: bool, cell: int | None = None
 ) -> None:
     """Print a plan for directories, and the command that runs it; cell is as in show()."""
     run_id = make_run_id()
     found = prepare_directories(file, words, runs_dir=runs, run_id=run_id)
-    power = None if cell else power_of(found.plan, _last_spread(found.plan, runs))
+    power = None if cell else power_here(found.plan, runs)
     directories = tuple(
         DirectoryAnswer(
             row.label, row.path, row.place, writes_in_words(found.plan, row, run_id), row.place.allowed_bytes
@@ -164,7 +159,7 @@ def show(file: str, devices: list[str], runs: str, *, as_json: bool, every: bool
         found = prepare(file, devices, executor=RealExecutor(), runs_dir=runs, run_id=make_run_id())
     plan = found.plan if found else expand_only(file, run_id=make_run_id())
     # Whoever asks for one cell has seen it: journals of other runs take time to read.
-    power = None if cell else power_of(plan, _last_spread(plan, runs))
+    power = None if cell else power_here(plan, runs)
     reports, consent = (found.reports, found.consent) if found else ((), "")
     if as_json:
         seen = found.seen if found else ()

@@ -17,7 +17,6 @@ from fsconsole.text import printable
 
 if TYPE_CHECKING:
     from fsconsole.cli.viewer import Interrupts
-    from fsconsole.model.answers import PowerAnswer
     from fsconsole.model.run import RunRequest
     from fsconsole.plan.planfile import PlanFile
     from fsconsole.plan.quick import Fitted
@@ -87,6 +86,8 @@ def _prepared(
     planned: PlanFile, devices: list[str], *, budget_s: float, rounds: int, run_id: str, runs: str
 ) -> tuple[Fitted, Prepared]:
     """Return the plan as it fits into the time on these devices, and as the gate found them."""
+    from dataclasses import replace
+
     from fsconsole.client.runs import last_run_of
     from fsconsole.plan.quick import fitted, pace_of
     from fsconsole.preflight.prepare import expand_on, prepare
@@ -95,7 +96,10 @@ def _prepared(
     last = last_run_of(runs, planned.title)
     pace = pace_of(last) if last is not None else None
     found = fitted(planned, budget_s, lambda one: expand_on(one, devices, run_id), pace, rounds=rounds)
-    return found, prepare(found.plan_file, devices, executor=RealExecutor(), runs_dir=runs, run_id=run_id)
+    prepared = prepare(found.plan_file, devices, executor=RealExecutor(), runs_dir=runs, run_id=run_id)
+    # As it was fitted: by the last run's times, where there was one. The run that starts shows its time left by it too.
+    lasting = replace(prepared.plan.estimate, elapsed_s=found.lasts_s)
+    return found, replace(prepared, plan=replace(prepared.plan, estimate=lasting))
 
 
 def _require_consent(consent: str, prepared: Prepared, again: str) -> None:
@@ -156,10 +160,11 @@ def _save(path: str, found: Fitted) -> None:
 def _show(prepared: Prepared, found: Fitted, again: str, saved: str, runs: str, *, as_json: bool, is_end: bool) -> None:
     """Print the plan; again is this command, to be repeated with the code of its consent, and empty where that was given."""
     from fsconsole.cli.plan_show import plan_answer, target_answer
+    from fsconsole.client.runs import power_here
     from fsconsole.model.contract import document_text
     from fsconsole.show.plan_text import short_plan_lines
 
-    power = _power(prepared, found, runs)
+    power = power_here(prepared.plan, runs)
     if as_json:
         lines = [
             document_text(plan_answer(prepared.plan, prepared.reports, prepared.consent, prepared.seen, power=power))
@@ -183,18 +188,6 @@ def _show(prepared: Prepared, found: Fitted, again: str, saved: str, runs: str, 
         lines = list(told)
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
-
-
-def _power(prepared: Prepared, found: Fitted, runs: str) -> PowerAnswer:
-    """Return what the plan can find, its rounds lasting as they were fitted."""
-    from dataclasses import replace
-
-    from fsconsole.client.runs import last_spreads
-    from fsconsole.plan.power import power_of
-
-    loads = prepared.plan.loads
-    lasting = replace(prepared.plan.estimate, elapsed_s=found.lasts_s)
-    return power_of(replace(prepared.plan, estimate=lasting), last_spreads(runs, loads).get(loads))
 
 
 def _is_asked() -> bool:

@@ -128,9 +128,9 @@ def _lost_with(folder: RunFolder) -> tuple[str, Scratch | None]:
     from fsconsole.client.engine import owned_scratch
     from fsconsole.journal.folder import require_own
     from fsconsole.journal.past import read_state
-    from fsconsole.model.state import OPEN_STATUSES
+    from fsconsole.model.state import CellStatus
     from fsconsole.preflight.prepare import kept_on
-    from fsconsole.results.figures import cells_over
+    from fsconsole.results.figures import count_cells
 
     try:
         require_own(folder)
@@ -141,9 +141,9 @@ def _lost_with(folder: RunFolder) -> tuple[str, Scratch | None]:
     except (JournalUnusable, JournalNewer) as error:
         # A damaged run is deleted too: what was made for it can't be told any more.
         return str(error).rstrip("."), None
-    left = sum(cell.status in OPEN_STATUSES for cell in state.cells)
-    needs = [f"it has the figures of {cells_over(state)} of {counted(len(state.cells), 'cell')}"]
-    needs += [f"it can be resumed, with {left} of {counted(len(state.cells), 'cell')} left"] if left else []
+    cells, done = count_cells(state), sum(cell.status is CellStatus.DONE for cell in state.cells)
+    needs = [f"it has the figures of {done} of {counted(cells.able, 'cell')}"]
+    needs += [f"it can be resumed, with {cells.left} of {counted(cells.able, 'cell')} left"] if cells.left else []
     made = owned_scratch(state)
     if made is not None and (kept := kept_on(made)):
         needs.append(f"its scratch device {made.path} is not as it left it: {kept}")
@@ -161,7 +161,7 @@ def runs_text(listed: Sequence[ListedRun], directory: str) -> str:
     lines = [f"{pad_right('run', widest)}  {'started':<20}  {'cells':>7}"]
     for name, run in zip(names, listed, strict=True):
         begun = instant(run.created_wall_ns) if run.created_wall_ns is not None else "-"
-        cells = f"{run.cells_over}/{run.cell_count}" if run.created_wall_ns is not None else "-"
+        cells = f"{run.cells_ended}/{run.runnable}" if run.created_wall_ns is not None else "-"
         lines.append(f"{pad_right(name, widest)}  {begun:<20}  {pad_left(cells, 7)}")
         for text in (run.title, run.standing):
             lines += [f"    {part}" for part in wrap(printable(text), terminal_width() - 4) if part]

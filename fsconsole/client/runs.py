@@ -15,10 +15,12 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import is_alive, list_runs
 from fsconsole.model import DEFAULT_RUNS_DIR
+from fsconsole.model.answers import PowerAnswer
 from fsconsole.model.events import Outcome
-from fsconsole.model.plan import Loads
+from fsconsole.model.plan import Loads, Plan
 from fsconsole.model.state import RunState, RunStatus
-from fsconsole.results.figures import RESUME, as_left, cells_over, status_words
+from fsconsole.plan.power import power_of
+from fsconsole.results.figures import RESUME, as_left, count_cells, status_words
 from fsconsole.results.spread import spread_of
 from fsconsole.system.files import new_file
 from fsconsole.system.mounts import read_mounts
@@ -60,13 +62,19 @@ class ListedRun:
     title: str
     created_wall_ns: int | None
     cells_over: int
+    """Cells that need no more work, those that can't run among them."""
     cell_count: int
+    """All cells of the plan."""
     standing: str
     status: str
     """"new", "running", "paused", "interrupted", "finished" by the journal, "imported", "dead", "newer", "damaged"
     or "unreadable"."""
     outcome: Outcome | None = None
     """None until it has ended."""
+    cells_ended: int = 0
+    """Cells that can run and have ended, whatever end; what is shown as done."""
+    runnable: int = 0
+    """Cells that can run; the others of cell_count can't."""
 
 
 def look(folder: RunFolder) -> Look:
@@ -116,18 +124,20 @@ def look_at(folder: RunFolder) -> ListedRun:
         if isinstance(error, (NotRoot, JournalNewer)):
             what = "unreadable" if isinstance(error, NotRoot) else "newer"
         return ListedRun(folder.name, "", None, 0, 0, f"{what}: {error}", what)
-    state = seen.state
+    state, cells = seen.state, count_cells(seen.state)
     ended = state.status in (RunStatus.FINISHED, RunStatus.INTERRUPTED, RunStatus.NEW)
     status = state.status.value if seen.is_alive or ended else "dead"
     return ListedRun(
         run_id=folder.name,
         title=state.request.plan.title,
         created_wall_ns=state.request.created_wall_ns,
-        cells_over=cells_over(state),
+        cells_over=cells.ended + cells.unable,
         cell_count=len(state.cells),
         standing=seen.standing,
         outcome=state.outcome if seen.state.status is RunStatus.FINISHED else None,
         status="imported" if folder.is_imported else status,
+        cells_ended=cells.ended,
+        runnable=cells.able,
     )
 
 
@@ -159,6 +169,11 @@ def last_spreads(runs_dir: str, only: Loads | None = None) -> dict[Loads, float]
                 if only in found:
                     break
     return found
+
+
+def power_here(plan: Plan, runs_dir: str) -> PowerAnswer:
+    """Return what a plan can find, at the spread of the last run of the same loads on this machine too."""
+    return power_of(plan, last_spreads(runs_dir, plan.loads).get(plan.loads))
 
 
 def last_run_of(runs_dir: str, title: str) -> RunState | None:

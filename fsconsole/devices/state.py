@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import Enum
+from typing import Any
 
 from fsconsole.devices.graph import DeviceGraph
 from fsconsole.devices.hazards import SCRATCH_KEPT
@@ -62,14 +63,20 @@ class ListedDevice(Device, frozen=True, kw_only=True):
     hazards: tuple[Hazard, ...]
     stripes: tuple[str, ...]
     """Notes on its stripes, in sentences."""
+    can_discard: bool = True
+    """False where queue/discard_max_bytes is 0."""
+    keeps_blocks: bool = True
+    """False for a scratch device whose file may get other blocks when it is zeroed."""
+    written_bytes_per_s: float = 0.0
+    """Rate at which the file of a scratch device was written when it was made; 0: not known."""
 
     @classmethod
     def of(
-        cls, device: Device, state: DeviceState, hazards: tuple[Hazard, ...], stripes: tuple[str, ...]
+        cls, device: Device, state: DeviceState, hazards: tuple[Hazard, ...], stripes: tuple[str, ...], **more: Any
     ) -> ListedDevice:
-        """Return a device with its state, hazards and notes on its stripes."""
+        """Return a device with its state, hazards, notes on its stripes, and more fields by name."""
         told = {name: getattr(device, name) for name in Device.__struct_fields__}
-        return cls(**told, is_scratch=device.is_scratch, state=state, hazards=hazards, stripes=stripes)
+        return cls(**told, is_scratch=device.is_scratch, state=state, hazards=hazards, stripes=stripes, **more)
 
     @property
     def device(self) -> Device:

@@ -187,7 +187,7 @@ class PowerAnswer(Wire, frozen=True):
 
     rounds: int
     row_count: int
-    """Of each block, without raw ones."""
+    """Rows of each block that can run, without raw ones."""
     findable: tuple[Findable, ...]
     """At usual spreads; empty where there are no verdicts."""
     last: Findable | None

@@ -22,6 +22,7 @@ from fsconsole.model.answers import CatalogAnswer, LevelAnswer, PowerAnswer
 from fsconsole.model.plan import Loads, Plan
 from fsconsole.plan.arrays import EVERY_LEVEL, Lacking
 from fsconsole.plan.expand import build_plan
+from fsconsole.plan.inodes import SHIPPED, Mke2fsConf
 from fsconsole.plan.planfile import NO_DEVICE, PlanFile, TargetSpec
 from fsconsole.plan.power import power_of
 from fsconsole.plan.rows import Candidate, labels_of, list_candidates, rows_of, shared_words
@@ -117,8 +118,12 @@ def work_out(  # noqa: PLR0913 (each is a fact of its own)
     support: Lacking = EVERY_LEVEL,
     last_spreads: Mapping[Loads, float] = MappingProxyType({}),
     memory_bytes: int = 0,
+    mke2fs: Mke2fsConf = SHIPPED,
 ) -> Outcome:
-    """Return the outcome of a draft on these devices, or on an unknown one; last_spreads are those of the last runs here."""
+    """Return the outcome of a draft on these devices, or on an unknown one; last_spreads are those of the last runs here.
+
+    With what `fsconsole plan` knows of devices and machine, the same cells can run and the estimate is the same.
+    """
     candidates: tuple[Candidate, ...] = ()
     labels: tuple[str, ...] = ()
     shared: Mapping[str, tuple[str, ...]] = {}
@@ -140,6 +145,7 @@ def work_out(  # noqa: PLR0913 (each is a fact of its own)
             support=support,
             listed=rows,
             memory_bytes=memory_bytes,
+            mke2fs=mke2fs,
         )
     except FsconsoleError as error:
         return Outcome(candidates, labels, problem=str(error), hint=error.hint, shared=shared)

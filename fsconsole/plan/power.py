@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from fsconsole.model.answers import Findable, PowerAnswer
-from fsconsole.model.plan import Order, Plan
+from fsconsole.model.plan import Cell, Order, Plan
 from fsconsole.model.statistics import ALPHA, LOOK_ALPHAS, detectable
 from fsconsole.model.verdicts import LEAST_ROUNDS
+from fsconsole.text import counted
 
 SPREADS = (0.05, 0.10, 0.25)
 """Of a row's figures over the rounds, as shares: a quiet disk, a usual one, a shared one."""
@@ -16,8 +18,10 @@ SPREADS = (0.05, 0.10, 0.25)
 def power_of(plan: Plan, last_spread: float | None = None) -> PowerAnswer:
     """Return what a whole plan can find; last_spread is that of the last run on this machine, where there is one."""
     rows = [cell for cell in plan.cells if cell.repeat == 1 and not cell.redo and not cell.variant.is_raw]
+    # Intervals hold for all planned rows, those that can't run among them.
     family = sum(cell.variant.label != plan.baseline for cell in rows)
-    why = _no_verdicts(plan, family)
+    able = [cell for cell in rows if not cell.unavailable]
+    why = _no_verdicts(plan, family) or (_nothing_to_compare(plan, rows, able) if len(able) < len(rows) else "")
     alpha = LOOK_ALPHAS[-1] if plan.is_auto else ALPHA
 
     def at(spread: float) -> Findable:
@@ -25,7 +29,7 @@ def power_of(plan: Plan, last_spread: float | None = None) -> PowerAnswer:
 
     return PowerAnswer(
         rounds=plan.repeats,
-        row_count=len(rows),
+        row_count=len(able),
         findable=() if why else tuple(map(at, SPREADS)),
         last=at(last_spread) if last_spread and not why else None,
         round_s=plan.estimate.elapsed_s / plan.repeats,
@@ -47,3 +51,14 @@ def _no_verdicts(plan: Plan, family: int) -> str:
     if plan.repeats < LEAST_ROUNDS:
         return f"No verdicts with repeats = {plan.repeats}: they need {LEAST_ROUNDS} rounds; 5 is the default."
     return "" if family else "No verdicts: there is only one row, or no row with a filesystem."
+
+
+def _nothing_to_compare(plan: Plan, rows: Sequence[Cell], able: Sequence[Cell]) -> str:
+    """Return why those rows that can run are compared with nothing, and what to do; empty where some are."""
+    labels, stuck = {cell.variant.label for cell in able}, len(rows) - len(able)
+    if len(able) < 2:
+        only = f"only {next(iter(labels))} can run" if labels else "no row can run"
+        return f"Nothing to compare: {only}, {counted(stuck, 'row')} can't. Add a row that can, or remove what stops the others."
+    if plan.baseline not in labels and not plan.against:
+        return f"Nothing to compare with: the baseline {plan.baseline} can't run. Choose another baseline, or remove what stops it."
+    return ""

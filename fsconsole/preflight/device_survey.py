@@ -21,6 +21,7 @@ from fsconsole.devices.state import Claim, ListedDevice, device_state
 from fsconsole.errors import FsconsoleError
 from fsconsole.model.device import Device, Hazard, Signature
 from fsconsole.plan.arrays import stripes_of
+from fsconsole.preflight.prepare import target_spec
 from fsconsole.system.locks import is_locked
 from fsconsole.system.run import RealExecutor
 
@@ -56,7 +57,19 @@ def take(paths: tuple[str, ...], runs_dir: str) -> DeviceSurvey:
         _, hazards = looks.get(device.name, nothing)
         stripes = stripes_of(device, graph.down(device)).sentences
         state = device_state(device, graph, hazards)
-        listed.append(ListedDevice.of(device, state, hazards or (), stripes))
+        # As a plan takes it: the console counts a draft with these, as `fsconsole plan` and Confirm do.
+        spec = target_spec(device, graph)
+        listed.append(
+            ListedDevice.of(
+                device,
+                state,
+                hazards or (),
+                stripes,
+                can_discard=spec.can_discard,
+                keeps_blocks=spec.keeps_blocks,
+                written_bytes_per_s=spec.bytes_per_s,
+            )
+        )
     return DeviceSurvey(tuple(listed), tuple(notes))
 
 

@@ -354,9 +354,41 @@ def as_left(state: RunState, *, alive: bool) -> RunState:
     return replace(state, cells=tuple(cells))
 
 
-def cells_over(state: RunState) -> int:
-    """Return how many cells have come to their end, whatever end."""
-    return sum(cell.status not in OPEN_STATUSES for cell in state.cells)
+@dataclass(frozen=True, slots=True)
+class CellCount:
+    """Cells of a run: those that can run, how many of them have ended, whatever end, and those that can't run."""
+
+    ended: int
+    able: int
+    unable: int
+
+    @property
+    def left(self) -> int:
+        """Cells that have yet to end."""
+        return self.able - self.ended
+
+    @property
+    def words(self) -> str:
+        """The same in words: "2 of 5 cells, 3 can't run"."""
+        return f"{self.ended} of {counted(self.able, 'cell')}{self.unable_words}"
+
+    @property
+    def unable_words(self) -> str:
+        """What is said behind the other two: ", 3 can't run"; empty where all can."""
+        return f", {self.unable:,} {cell_word(CellStatus.UNAVAILABLE)}" if self.unable else ""
+
+
+def count_cells(state: RunState) -> CellCount:
+    """Return a run's cells counted; one that can't run has not ended, since it never was to begin."""
+    # The engine goes over those too: for a moment they are running.
+    planned = state.request.plan.cells
+    able = [
+        cell
+        for cell in state.cells
+        if cell.status is not CellStatus.UNAVAILABLE and not planned[cell.index].unavailable
+    ]
+    ended = sum(cell.status not in OPEN_STATUSES for cell in able)
+    return CellCount(ended, len(able), len(state.cells) - len(able))
 
 
 def cells_in_words(state: RunState) -> str:
@@ -399,7 +431,7 @@ def _as_exported(state: RunState) -> str:
     """Return the standing of a run that can't be resumed here; one whose engine lived or had died was not over."""
     if state.status is RunStatus.FINISHED:
         return _ended(state, "")
-    return f"exported after {cells_over(state)} of {len(state.cells)} cells"
+    return f"exported after {count_cells(state).words}"
 
 
 def place(state: RunState) -> str:
@@ -420,7 +452,7 @@ def _ended(state: RunState, resume: str) -> str:
     stopped = [cell for cell in state.cells if cell.status is CellStatus.STOPPED]
     if stopped:
         return f"stopped {_where(stopped[-1])}{resume}"
-    return f"stopped after {cells_over(state)} of {len(state.cells)} cells{resume}"
+    return f"stopped after {count_cells(state).words}{resume}"
 
 
 def _place_of_death(state: RunState) -> str:

@@ -20,7 +20,7 @@ from fsconsole.results.block_tables import block_title
 from fsconsole.results.blocks import Block, BlockKind, BlockRow, GridChoice, blocks_of
 from fsconsole.results.content import settings_note
 from fsconsole.results.environment import Difference, Varied, differences, groups_of, load_signature
-from fsconsole.results.figures import cells_over
+from fsconsole.results.figures import count_cells
 from fsconsole.results.grid import GridRow, build_grid
 from fsconsole.results.published import beside, ratio_column
 from fsconsole.text import printable
@@ -247,7 +247,7 @@ def _notes(sides: Sequence[Side], vary: Sequence[Varied], found: Sequence[Differ
 def _no_verdicts(run: RunState, of_side: int) -> str:
     """Return why a run's figures bear no verdicts; empty where they do."""
     if run.is_open:
-        return f"{cells_over(run)} of {len(run.cells)} cells are over; verdicts follow after the last."
+        return f"{count_cells(run).words}: verdicts follow after the last."
     if of_side == 1 and run.request.plan.order is not Order.ROUNDS:
         return "its cells were not run in rounds, so what drifts is in its scatter: no verdicts."
     return ""

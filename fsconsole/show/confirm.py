@@ -12,6 +12,8 @@ from fsconsole.show.plan_text import power_words, size_words, target_facts, targ
 from fsconsole.text import printable
 from fsconsole.units import format_guess
 
+_LEAST_ROWS = 2
+"""Of fewer that can run nothing is compared."""
 _MOST_ARRAYS = 8
 _MOST_NOTES = 5
 _MOST_CHARACTERS = 400
@@ -133,7 +135,8 @@ def _of_plan(offer: PlanAnswer, width: int) -> list[TextLine]:
     size, lasts = size_words(offer), format_guess(offer.estimate_s)
     rows = block(offer.title or "a plan without a title", width, "strong")
     rows += block(f"{cells}, {size} to write, about {lasts}", width)
-    rows += block(power_words(offer.power), width) if offer.power is not None and offer.cell_count else ()
+    if offer.power is not None and offer.cell_count:
+        rows += block(power_words(offer.power), width, "bad" if offer.power.row_count < _LEAST_ROWS else "")
     missing = offer.cell_count - offer.runnable
     if missing:
         rows += block(

@@ -10,9 +10,9 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Cell, StepKind
 from fsconsole.model.rounds import MOST_REPEATS
 from fsconsole.model.sample import Sample
-from fsconsole.model.state import OPEN_STATUSES, CellState, CellStatus, RunState, RunStatus, StepState
+from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
 from fsconsole.model.workload import Workload
-from fsconsole.results.figures import CLEAN, cell_names, cell_word, status_words
+from fsconsole.results.figures import CLEAN, cell_names, cell_word, count_cells, status_words
 from fsconsole.text import cells_of, counted, pad_right, printable, shorten_end, shorten_middle, wrap
 from fsconsole.units import format_bytes, format_elapsed, format_guess, format_seconds, significant
 
@@ -42,16 +42,12 @@ def done_share(state: RunState, now_ns: int, *, per_cell_s: float | None = None)
     """Return the share of the run that is over, 0 to 1: cells, and of the running one its share by the clock."""
     if per_cell_s is None:
         per_cell_s = mean_cell_s(state)
-    over = float(cells_over(state))
+    counted_cells = count_cells(state)
+    over = float(counted_cells.ended)
     if state.current_cell is not None and per_cell_s > 0:
         elapsed_s = cell_elapsed_s(state.cells[state.current_cell], now_ns)
         over += min(elapsed_s / per_cell_s, 1 - _LATE_SHARE)
-    return over / max(1, len(state.cells))
-
-
-def cells_over(state: RunState) -> int:
-    """Return how many cells need no more work: done, failed, skipped or unavailable."""
-    return sum(cell.status not in OPEN_STATUSES for cell in state.cells)
+    return over / max(1, counted_cells.able)
 
 
 def begun_ns(cell: CellState) -> int:
@@ -86,25 +82,33 @@ def progress_words(step: StepState, sample: Sample | None) -> str:
     return done if left_s is None else f"{done}, about {format_guess(left_s)} left"
 
 
+def is_paused(state: RunState) -> bool:
+    """Return whether a run waits between cells: one that was asked to pause goes on to the end of its cell."""
+    return state.status is RunStatus.PAUSED and state.current_cell is None
+
+
 def place_words(state: RunState, now_ns: int, *, per_cell_s: float | None = None) -> str:
     """Return the current cell of a living run and the time left: "cell 3 of 12, about 4 min left"."""
     if state.status not in (RunStatus.RUNNING, RunStatus.PAUSED):
         return "starting"
     number = state.current_cell
     cell = "between cells" if number is None else f"cell {number + 1} of {len(state.cells)}"
-    paused = "paused, " if state.status is RunStatus.PAUSED else ""
+    paused = "paused, " if is_paused(state) else ""
     left = format_guess(remaining_s(state, now_ns, per_cell_s=per_cell_s))
     return f"{paused}{cell}, about {left} left"
 
 
 def run_words(state: RunState, now_ns: int, *, per_cell_s: float | None = None) -> str:
-    """Return the cells that are over and the time left of a living run: "22/48 cells, about 4 min left"."""
+    """Return the cells that have ended, of those that can run, and the time left: "22/48 cells, 2 can't run  about 4 min left"."""
     if state.status not in (RunStatus.RUNNING, RunStatus.PAUSED):
         return "starting"
-    paused = "PAUSED  " if state.status is RunStatus.PAUSED else ""
+    paused = "PAUSED  " if is_paused(state) else ""
     left = f"about {format_guess(remaining_s(state, now_ns, per_cell_s=per_cell_s))} left"
+    if state.status is RunStatus.PAUSED and not paused:
+        left = "pauses after this cell"
     left = "stops after this cell" if state.stops_after else left
-    return f"{paused}{cells_over(state)}/{len(state.cells)} cells  {left}"
+    cells = count_cells(state)
+    return f"{paused}{cells.ended}/{cells.able} cells{cells.unable_words}  {left}"
 
 
 def step_words(state: RunState, step: StepState, sample: Sample | None, now_ns: int) -> str:

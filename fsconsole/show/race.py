@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus
-from fsconsole.model.verdicts import compared
 from fsconsole.results.blocks import Block, BlockKind, BlockRow, blocks_of
 from fsconsole.results.content import ColumnScale, scale_for
 from fsconsole.results.grid import build_grid, highest_first
@@ -25,7 +24,11 @@ _NOT_STARTED = frozenset({CellStatus.PENDING, CellStatus.UNAVAILABLE})
 
 @dataclass(frozen=True, slots=True)
 class RaceRow:
-    """A variant; value is None before its first figure, change a share of the baseline's over rounds that both finished."""
+    """A variant; value is None before its first figure, change a share of the baseline's value.
+
+    change is None where both have not finished the same rounds: over other rounds the values, and the bars, would say
+    one thing and a difference by rounds another.
+    """
 
     name: str
     value: float | None
@@ -44,7 +47,7 @@ class RaceRow:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The current workload's block and its rows, best first; rows without a figure are last."""
+    """The current workload's block and its rows, best first; rows without a figure are last, below them those that can't run."""
 
     block: Block
     rows: tuple[RaceRow, ...]
@@ -72,7 +75,7 @@ def ranking_of(state: RunState) -> Ranking | None:
     rows = [_row(state, block, row, base) for row in block.rows]
     known = [row for row in rows if row.value is not None]
     known.sort(key=lambda row: row.value or 0.0, reverse=highest_first(block.metric))
-    unknown = [row for row in rows if row.value is None]
+    unknown = sorted((row for row in rows if row.value is None), key=lambda row: row.is_unable)
     return Ranking(block, (*known, *unknown), state.status is RunStatus.FINISHED)
 
 
@@ -107,9 +110,9 @@ def ranking_table(race: Ranking, width: int, most: int, *, alive: bool = True) -
         name = pad_right(shorten_middle(printable(row.name), names), names + 1)
         length = round(bar * row.value / race.end) if row.value and race.end else 0
         room = width - cells_of(name) - bar
-        lines.append(
-            RankingLine(row, name, max(0, min(length, bar)), shorten_middle(_after(row, figure, alive=alive), room))
-        )
+        later = "-" if race.block.baseline and row.value is not None else ""
+        after = shorten_middle(_after(row, figure, later, alive=alive), room)
+        lines.append(RankingLine(row, name, max(0, min(length, bar)), after))
     return RankingTable(_head(race, len(race.rows) - len(shown), names + 1 + bar, width), bar, tuple(lines))
 
 
@@ -154,16 +157,15 @@ def current_workload(state: RunState) -> int:
 
 
 def _row(state: RunState, block: Block, row: BlockRow, base: BlockRow | None) -> RaceRow:
-    own, change = row.row.readings(block.metric), None
-    if base is not None and base is not row:
-        other = base.row.readings(block.metric)
-        pair = compared(own, other, block.metric, family=max(1, block.family), same=block.same, with_more=False)
-        change = pair.own / pair.other - 1 if pair is not None and pair.other else None
+    own, value, change = row.row.readings(block.metric), row.row.estimate(block.metric), None
+    if base is not None and base is not row and own.keys() == base.row.readings(block.metric).keys():
+        other = base.row.estimate(block.metric)
+        change = value / other - 1 if value is not None and other else None
     cells = [state.cells[index] for index in row.row.indexes]
     cell = _cell_of(cells, state.current_cell)
     return RaceRow(
         name=row.title,
-        value=row.row.estimate(block.metric),
+        value=value,
         rounds=len(own),
         change=change,
         is_baseline=row.is_baseline,
@@ -194,8 +196,9 @@ def _in_sight(rows: Sequence[RaceRow], most: int) -> list[RaceRow]:
     return [rows[place] for place in sorted(kept)]
 
 
-def _after(row: RaceRow, figure: str, *, alive: bool) -> str:
-    change = "base" if row.is_baseline else "" if row.change is None else f"{100 * row.change:+.0f} %"
+def _after(row: RaceRow, figure: str, later: str, *, alive: bool) -> str:
+    """Return what stands behind a bar; later: instead of a difference that there is none of yet."""
+    change = "base" if row.is_baseline else later if row.change is None else f"{100 * row.change:+.0f} %"
     running = (f"running #{row.repeat}" if alive else "interrupted") if row.is_running else ""
     words = "  ".join(filter(None, (running, f"{row.failed} failed" if row.failed else "")))
     counted = f"{pad_left(figure, _FIGURE_CELLS)}{row.rounds:>{_ROUNDS_CELLS}}"

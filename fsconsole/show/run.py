@@ -39,6 +39,7 @@ from fsconsole.show.progress import (
     check_verdict,
     command_words,
     done_share,
+    is_paused,
     place_words,
     rates_words,
     run_words,
@@ -151,6 +152,12 @@ def answer_words(verb: Verb, answer: ControlAnswer, folder: RunFolder) -> str:
     resume = f"fsconsole resume {folder.name}{_where(os.path.dirname(folder.path))}"
     later = f" `{resume}` finishes the run later." if stops else ""
     return f"{_TAKEN[verb]} ({printable(answer.step).replace(': ', ', ') or 'starting'}).{later}"
+
+
+def has_come(verb: Verb, cell: int | None, snapshot: RunSnapshot) -> bool:
+    """Return whether an engine has done what it was asked in that cell, or between cells: its answer is no news any more."""
+    state = snapshot.state
+    return (verb is Verb.PAUSE and is_paused(state)) or not snapshot.alive or state.current_cell != cell
 
 
 def over_words(name: str, *, is_open: bool) -> str:
@@ -278,8 +285,7 @@ def step_line(snapshot: RunSnapshot, now_ns: int, width: int) -> str:
     if snapshot.dead:
         return "Its engine died: C cleans up, r resumes the run."
     if state.current_cell is None:
-        is_waiting = state.status is RunStatus.PAUSED
-        return "Paused before the next cell; p continues." if is_waiting else "between cells"
+        return "Paused before the next cell; p continues." if is_paused(state) else "between cells"
     all_steps = width >= ALL_STEPS_COLUMNS
     return steps_line(state, snapshot.sample, now_ns, width, all_steps=all_steps) or "between steps"
 
@@ -296,7 +302,12 @@ def event_line(snapshot: RunSnapshot, width: int) -> str:
         latest = fresh[-1]
         return shorten_end(printable(f"warning: {latest.kind.value.replace('-', ' ')}: {latest.reason}"), width)
     last = state.current_cell if state.current_cell is not None else len(state.cells)
-    over = (cell for cell in reversed(state.cells[:last]) if cell.status in _TOLD)
+    # Cells that a look skipped have no steps.
+    over = (
+        cell
+        for cell in reversed(state.cells[:last])
+        if cell.status in _TOLD or (cell.status is CellStatus.SKIPPED and cell.steps)
+    )
     if (cell := next(over, None)) is not None:
         name = snapshot.names.text(cell.index, max(8, width - _LEAST_DETAIL - len("cell 10000 skipped: ")))
         head = f"cell {cell.index + 1} {name} {cell.status.value}: "

@@ -14,7 +14,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.state import OPEN_STATUSES, CellState, CellStatus, RunState
 from fsconsole.results.advice import advise
 from fsconsole.results.content import instant
-from fsconsole.results.figures import RESUME
+from fsconsole.results.figures import RESUME, count_cells
 from fsconsole.results.grid import build_grid
 from fsconsole.results.sides import SideComparison, compare_sides, sides_of
 from fsconsole.results.sides_text import sides_text
@@ -88,10 +88,10 @@ def lost_words(state: RunState | None, wiped: str) -> str:
     wipes = f"{wiped} is wiped again for each cell that is left."
     if state is None:
         return f"It continues where it ended: {wipes}"
-    kept = sum(cell.status is CellStatus.DONE for cell in state.cells)
+    cells, kept = count_cells(state), sum(cell.status is CellStatus.DONE for cell in state.cells)
     cut = [str(cell.index + 1) for cell in state.cells if cell.status in OPEN_STATUSES and cell.steps]
     lost = f"Lost: what cell {', '.join(cut)} measured before it was cut short; it starts anew. " if cut else ""
-    return f"{lost}Kept: {kept} of {len(state.cells)} cells. To go: {len(state.cells) - kept}; {wipes}"
+    return f"{lost}Kept: {kept} of {counted(cells.able, 'cell')}. To go: {cells.left}; {wipes}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,9 @@ def run_lines(run: RunEntry, directory: str, width: int) -> tuple[TextLine, ...]
     facts = [run.name]
     if run.listed.created_wall_ns is not None:
         facts.append(f"started {instant(run.listed.created_wall_ns)}")
-        facts.append(f"{run.listed.cells_over} of {run.listed.cell_count} cells ended")
+        unable = run.listed.cell_count - run.listed.runnable
+        facts.append(f"{run.listed.cells_ended} of {counted(run.listed.runnable, 'cell')} ended")
+        facts += [f"{unable} can't run"] if unable else []
     facts.append(f"{format_bytes(run.size_bytes)} in {directory}")
     # Where a directory's name is long, the last lines take a key to be seen.
     lines += text_lines(_standing(run, run.listed), width, lead="-> ")
@@ -196,7 +198,7 @@ def _row(run: RunEntry, mark: str, *, is_alike: bool) -> TableRow:
     if run.listed.created_wall_ns is not None:
         # The year stands in the pane: what is looked for is seldom a year old.
         begun = instant(run.listed.created_wall_ns)[5:16]
-        cells = f"{run.listed.cells_over}/{run.listed.cell_count}"
+        cells = f"{run.listed.cells_ended}/{run.listed.runnable}"
     tone = "strong" if run.is_living else ""
     # With its reason where that is short.
     said = printable(run.listed.standing).partition(RESUME)[0].partition(", and could not say why")[0]

@@ -25,6 +25,7 @@ from fsconsole.errors import ExitCode
 from fsconsole.errors.runs import NoSpace
 from fsconsole.errors.targets import BadQuantity, ScratchImpossible, ScratchInUse, ScratchMissing
 from fsconsole.journal.past import read_state
+from fsconsole.preflight import device_survey
 from fsconsole.preflight.prepare import target_spec
 from fsconsole.system import block
 from fsconsole.system.block import device_size_bytes, diskseq, is_read_only
@@ -86,7 +87,12 @@ def test_a_scratch_file_is_written_in_full_once_and_its_device_punches_no_holes(
     assert limit.read_text() == "0\n"
     # Plans for it reckon with the rate at which it was written.
     with open(made.path, "rb") as file:
-        assert target_spec(find_device(made.device)).bytes_per_s == marker.marker_of(file.fileno()).bytes_per_s > 0
+        spec = target_spec(find_device(made.device))
+        assert spec.bytes_per_s == marker.marker_of(file.fileno()).bytes_per_s > 0
+    # The console counts a draft with what the listing says, `fsconsole plan` and Confirm with the same.
+    (listed,) = device_survey.take((made.device,), str(tmp_path)).devices
+    shown = (listed.written_bytes_per_s, listed.can_discard, listed.keeps_blocks)
+    assert shown == (spec.bytes_per_s, spec.can_discard, spec.keeps_blocks)
     scratch.remove(made)
     # The next user of that number has discard again, where nobody else has taken it by now.
     sparse(tmp_path / "next", SIZE)

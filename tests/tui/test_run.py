@@ -181,7 +181,7 @@ async def test_a_key_asks_the_engine_and_its_answer_is_said(tmp_path: Path, monk
                     asked += [verb] if answer == "y" else []
                     assert run.asked == asked
             run.record((ControlRequested(Verb.PAUSE),))
-            await shows(pilot, "PAUSED  0/2 cells")
+            await shows(pilot, "0/2 cells  pauses after this cell")
             await pilot.press("p")
             await shows(pilot, "Continuing")
             assert run.asked[5:] == [Verb.CONTINUE]
@@ -215,6 +215,28 @@ async def test_a_run_that_ends_below_a_question_and_keys_after_its_end_are_told_
                 await pilot.press(key)
                 await shows(pilot, *over)
         assert run.asked == []
+
+
+async def test_what_the_engine_answered_goes_once_the_title_says_that_it_is_so(tmp_path: Path) -> None:
+    with living_run(tmp_path) as run:
+        async with drive(console(folder=run.folder, runs_dir=tmp_path), "3") as pilot:
+            await shows(pilot, "WORKLOAD")
+            await pilot.press("p")
+            run.record((ControlRequested(Verb.PAUSE),))
+            await shows(pilot, "0/2 cells  pauses after this cell", "Pausing before the next cell")
+            run.record((CellFinished(0, 1, Outcome.DONE),))
+            await shows(pilot, "PAUSED  1/2 cells", "Paused before the next cell; p continues.")
+            await until(pilot, lambda: "Pausing" not in picture(pilot), "the answer has gone")
+            await pilot.press("p")
+            await shows(pilot, "Continuing")
+            run.record((ControlRequested(Verb.CONTINUE), *NEXT))
+            await until(pilot, lambda: "Continuing" not in picture(pilot), "it goes on")
+            await pilot.press("X", "y")
+            await shows(pilot, "Stopping now")
+            run.record((CellFinished(1, 1, Outcome.STOPPED), RunFinished(Outcome.STOPPED)))
+            run.die()
+            await until(pilot, lambda: "Stopping now" not in picture(pilot), "it has stopped")
+            await shows(pilot, "stopped in")
 
 
 async def test_a_key_that_toggles_pressed_twice_at_once_asks_and_takes_it_back(tmp_path: Path) -> None:

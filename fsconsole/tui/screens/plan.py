@@ -22,13 +22,14 @@ from fsconsole.model.answers import CatalogAnswer, FilesystemsAnswer, LevelsAnsw
 from fsconsole.model.plan import Loads
 from fsconsole.plan import draft as drafts
 from fsconsole.plan.draft import Draft, new_draft
+from fsconsole.plan.inodes import MKE2FS_CONF, parse_mke2fs_conf
 from fsconsole.plan.outcome import Outcome, ThisMachine, levels_of, this_machine, work_out
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.show import plan as view
 from fsconsole.show.lines import Mark
 from fsconsole.show.plan_forms import MARKS
 from fsconsole.show.plan_text import power_line
-from fsconsole.system.files import kernel_release, memory_bytes
+from fsconsole.system.files import kernel_release, memory_bytes, read_text_or
 from fsconsole.tui import keys, planfiles
 from fsconsole.tui.screens import plan_files
 from fsconsole.tui.screens import plan_sections as of_plan
@@ -85,6 +86,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         self.catalog = load_catalog()
         self.here = ThisMachine(kernel_release())
         self.last_spreads: Mapping[Loads, float] = {}
+        self._mke2fs = parse_mke2fs_conf(read_text_or(MKE2FS_CONF, ""))
         """Of the last run on this machine; None where there is none, or it isn't read yet."""
         self._told: dict[str, CatalogAnswer] = {}
         self._asked_for: tuple[str, ...] = ()
@@ -121,7 +123,8 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         self.query_one("#lines").focus()
         asked = self.waiting("Asking what this machine supports; marks may change ...", self.ask_catalog())
         self.run_worker(asked, group="catalog", exclusive=True)
-        self.run_worker(self._look_back(), group="spread")
+        self.app.mode_change_signal.subscribe(self, self._on_mode)
+        self.run_worker(self._look_back(), group="spread", exclusive=True)
 
     def on_unmount(self) -> None:
         self._store.keep(self.draft, self.kept, self.digest)
@@ -139,9 +142,15 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
 
     async def _look_back(self) -> None:
         """Count again with the spreads of the last runs, if there are any."""
+        before = self.last_spreads
         self.last_spreads = await in_background(partial(last_spreads, self.session.runs_dir))
-        if self.last_spreads:
+        if self.last_spreads != before:
             self.count()
+
+    def _on_mode(self, mode: str) -> None:
+        # A run may have ended since.
+        if mode == self.MODE:
+            self.run_worker(self._look_back(), group="spread", exclusive=True)
 
     def on_resize(self) -> None:
         self.set_class(self.size.width >= _WIDE, "-wide")
@@ -410,6 +419,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
                         support=self.here.arrays,
                         last_spreads=self.last_spreads,
                         memory_bytes=memory_bytes(),
+                        mke2fs=self._mke2fs,
                     )
                 )
                 self.counted, self.outcome, self.is_counted = draft, outcome, True

@@ -8,8 +8,9 @@ from dataclasses import replace
 from functools import partial
 
 from fsconsole.catalog.filesystem import Catalog
-from fsconsole.client.children import carried_out
+from fsconsole.client.children import carried_out, decoded
 from fsconsole.devices.identity import listed_identity
+from fsconsole.devices.state import DevicesAnswer, ListedDevice
 from fsconsole.errors.targets import PlanChanged, PlanMissing, PlanUnwritable
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.reader import JournalReader
@@ -57,19 +58,17 @@ async def looked_at(session: Session) -> tuple[tuple[TargetSpec, ...], tuple[str
     disks, missing, lost = [], [], []
     for target in session.targets:
         done = await session.children.run(*WORDS, "--runs", session.runs_dir, target)
-        entry = None if done.exit_code else parse_listing(done.out, done.err).at(target)
-        if entry is None:
+        listed = () if done.exit_code else decoded(DevicesAnswer, done.out, *WORDS).devices
+        found = next((one for one in listed if one.path == target), None)
+        if found is None:
             missing.append(target)
             continue
-        device, ticked = entry.device, session.ticks.get(target)
+        device, ticked = found.device, session.ticks.get(target)
         if ticked is not None and (other := others(ticked, listed_identity(device))):
             del session.ticks[target]
             lost.append(f"{target} was unticked: another device has its name now ({other}).")
         else:
-            is_rotating = bool(device.rotational)
-            disks.append(
-                TargetSpec(device.path, device.size_bytes, is_scratch=device.is_scratch, is_rotating=is_rotating)
-            )
+            disks.append(_spec_of(found))
     return tuple(disks), tuple(missing), tuple(lost)
 
 
@@ -123,6 +122,20 @@ def offer_least(session: Session, draft: Draft, catalog: Catalog, here: ThisMach
 async def _listing(session: Session) -> Listing:
     done = await carried_out(session.children, *WORDS, "--runs", session.runs_dir)
     return parse_listing(done.out, done.err)
+
+
+def _spec_of(found: ListedDevice) -> TargetSpec:
+    """Return what decides which cells can run on a device, how much they write, and how long that takes."""
+    return TargetSpec(
+        path=found.path,
+        size_bytes=found.size_bytes,
+        is_scratch=found.is_scratch,
+        keeps_blocks=found.keeps_blocks,
+        can_discard=found.can_discard,
+        is_rotating=bool(found.rotational),
+        is_flash=found.device.is_flash,
+        bytes_per_s=found.written_bytes_per_s,
+    )
 
 
 def kept_words(kept: planfiles.KeptDraft, runs_dir: str) -> str:

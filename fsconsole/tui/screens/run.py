@@ -145,6 +145,9 @@ class RunScreen(ConsoleScreen):
         "The variants of a run, ranked so far, and its running cell.\n"
         "The console only watches: the run continues when you leave it, and when the terminal is lost.\n"
         "\n"
+        "n            rounds that a figure and its bar are of; 4 has the verdicts\n"
+        "vs           difference of the figures shown; - while n rounds of a row\n"
+        "             and of the baseline are not the same rounds\n"
         "chart        disk: what the targets move; app: what the workload sees;\n"
         "             faint: the last finished cell of the same variant\n"
         "60 s         the last minute; the gap moves, the newest is left of it\n"
@@ -174,6 +177,8 @@ class RunScreen(ConsoleScreen):
         self._asking = asyncio.Lock()
         self._asked: dict[Verb, bool] = {}
         """Pauses and stops that were asked for, or taken back, until the journal has them."""
+        self._answered: tuple[str, Verb, int | None] | None = None
+        """The engine's last answer in words, to what, and the cell that ran then."""
         self._gauges: tuple[GaugeValue, ...] = ()
         self._sample: Sample | None = None
         self._ghost: Trace | None = None
@@ -283,6 +288,7 @@ class RunScreen(ConsoleScreen):
         snapshot = self.snapshot
         if snapshot is None or self.app.current_mode != self.MODE or self._is_covered:
             return
+        self._forget_answer(snapshot)
         now_ns = time.monotonic_ns()
         width = self.size.width
         self._put("#title", view.title_line(snapshot, now_ns, width))
@@ -307,6 +313,16 @@ class RunScreen(ConsoleScreen):
         if heights.plot:
             value = view.strips(snapshot, self.plotted, last_minute=self.last_minute, width=width)
             self.query_one("#plot", Chart).show(value)
+
+    def _forget_answer(self, snapshot: RunSnapshot) -> None:
+        """Take the engine's answer away once the title says that it is so."""
+        if self._answered is None:
+            return
+        text, verb, cell = self._answered
+        if view.has_come(verb, cell, snapshot):
+            self._answered = None
+            if self.said == text:
+                self.say("")
 
     @property
     def _is_covered(self) -> bool:
@@ -378,7 +394,7 @@ class RunScreen(ConsoleScreen):
 
     @work
     async def action_skip(self) -> None:
-        told = "It ends without figures; the run goes on with the next cell."
+        told = "The step that runs now is lost; finished steps keep their figures. The run goes on with the next cell."
         if await self.agreed("Skip this cell?", told, yes="Skip"):
             self._ask(Verb.SKIP)
 
@@ -429,7 +445,9 @@ class RunScreen(ConsoleScreen):
                 self._asked.clear()
                 self.complain(error)
             else:
-                self.say(said or view.answer_words(verb, answer, self.snapshot.folder))
+                told = said or view.answer_words(verb, answer, self.snapshot.folder)
+                self._answered = (told, verb, self.snapshot.state.current_cell)
+                self.say(told)
 
     def on_key(self, event: events.Key) -> None:
         """Say why a key of a living run does nothing once the run has ended."""

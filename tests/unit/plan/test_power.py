@@ -71,6 +71,27 @@ def test_a_plan_without_verdicts_says_why() -> None:
         assert why in power_words(told), power_words(told)
 
 
+def test_rows_that_can_not_run_are_not_among_those_to_compare_and_with_one_alone_there_is_nothing_to_compare() -> None:
+    plan = build(f"schema = 1\nrepeats = 5\n{THIRTEEN}{WORKLOAD}")
+    labels = sorted({cell.variant.label for cell in plan.cells}, key=lambda label: label != plan.baseline)
+
+    def without(*stuck: str) -> PowerAnswer:
+        cells = (replace(cell, unavailable="no" * (cell.variant.label in stuck)) for cell in plan.cells)
+        return power_of(replace(plan, cells=tuple(cells)))
+
+    assert (without(*labels[8:]).row_count, without(*labels[8:]).no_verdicts) == (8, "")
+    # As in the grid: intervals hold for all that was planned.
+    assert without(labels[-1]).findable == power_of(plan).findable
+    alone = without(*labels[1:])
+    words = f"Nothing to compare: only {labels[0]} can run, 12 rows can't. Add a row that can"
+    assert (alone.row_count, alone.findable) == (1, ())
+    assert power_words(alone).startswith(words)
+    assert without(*labels).no_verdicts.startswith("Nothing to compare: no row can run, 13 rows can't.")
+    assert without(labels[0]).no_verdicts.startswith(f"Nothing to compare with: the baseline {labels[0]} can't run.")
+    rows = offer_rows(plan_answer(plan, (), "", power=alone), (), 400)
+    assert [row.tone for row in rows if row.text.startswith(words)] == ["bad"]
+
+
 def test_the_console_tells_it_beside_the_key_and_before_consent() -> None:
     plan = build(f"schema = 1\nrepeats = 5\n{THIRTEEN}{WORKLOAD.replace('= 4', '= 3')}")
     draft = new_draft().plan_file

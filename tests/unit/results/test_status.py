@@ -16,8 +16,8 @@ from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import Sample, StepProgress
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
 from fsconsole.results.content import heading
-from fsconsole.results.figures import as_left, cells_in_words, cells_over, status_words
-from fsconsole.show.progress import cell_elapsed_s, progress_words, remaining_s
+from fsconsole.results.figures import as_left, cells_in_words, count_cells, status_words
+from fsconsole.show.progress import cell_elapsed_s, done_share, progress_words, remaining_s, run_words
 from fsconsole.show.run import step_line
 from fsconsole.text import cells_of
 from tests.unit.results import build
@@ -56,11 +56,29 @@ def test_a_run_says_where_it_stands_and_how_to_take_it_up() -> None:
 
 def test_cells_are_counted_by_how_they_ended_and_as_interrupted_where_no_engine_lives() -> None:
     assert cells_in_words(build.demo()) == "4 cells: 2 done, 1 failed, 1 can't run"
-    assert cells_over(build.demo()) == 4
-    assert cells_over(RUNNING) == 1
     assert cells_in_words(as_left(RUNNING, alive=True)) == "3 cells: 1 pending, 1 running, 1 done"
     assert cells_in_words(as_left(RUNNING, alive=False)) == "3 cells: 1 pending, 1 done, 1 interrupted"
     assert as_left(build.demo(), alive=False) == build.demo()
+
+
+UNABLE = [build.cell(0), *(build.cell(n, build.XFS, unavailable="too small") for n in (1, 2)), build.cell(3)]
+LACKING = [CellState(n, CellStatus.UNAVAILABLE) for n in (1, 2)]
+
+
+def test_cells_that_can_not_run_are_told_apart_and_neither_done_nor_to_come() -> None:
+    before = build.run(UNABLE, [CellState(0), *LACKING, CellState(3)], status=RunStatus.RUNNING)
+    assert run_words(before, 0).startswith("0/2 cells, 2 can't run  about")
+    assert done_share(before, 0) == 0
+    half = build.run(UNABLE, [build.done(0), *LACKING, CellState(3)], status=RunStatus.RUNNING)
+    assert (done_share(half, 0), count_cells(half).left) == (0.5, 1)
+    stopped = replace(half, status=RunStatus.FINISHED, outcome=Outcome.STOPPED)
+    assert status_words(stopped, alive=False).startswith("stopped after 1 of 2 cells, 2 can't run: ")
+    # The engine goes over it, which takes a moment.
+    passing = build.run(UNABLE, [build.done(0), CellState(1, CellStatus.RUNNING, 1), *LACKING[1:], CellState(3)])
+    assert count_cells(passing) == count_cells(half)
+    whole = build.run(UNABLE, [build.done(0), *LACKING, build.done(3)])
+    assert (done_share(whole, 0), count_cells(whole).words) == (1, "2 of 2 cells, 2 can't run")
+    assert count_cells(build.demo()).words == "3 of 3 cells, 1 can't run"
 
 
 def test_the_estimate_counts_until_a_cell_is_done_then_the_mean_and_never_nothing_while_one_runs() -> None:

@@ -8,7 +8,7 @@ import pytest
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
-from fsconsole.show.race import MOST_ROWS, current_workload, race_lines
+from fsconsole.show.race import MOST_ROWS, current_workload, race_lines, ranking_of
 from fsconsole.text import cells_of
 from tests.unit.results import build
 
@@ -28,6 +28,31 @@ def test_the_ranking_has_the_best_first_the_running_one_marked_and_no_verdict_wo
     assert "500|" in head
     assert rows[2].endswith("running #1")
     assert not any(word in " ".join(rows) for word in ("faster", "slower", "same"))
+
+
+@pytest.mark.parametrize("factor", [1.0, 0.5, 2.0])
+def test_bar_figure_and_difference_agree_or_there_is_none_until_both_have_the_same_rounds(factor: float) -> None:
+    # Round by round xfs is 10 % below; were the second round slow, ext4's mean of both would be below xfs's first.
+    cells = [build.cell(n, (build.EXT4, build.XFS)[n % 2], repeat=1 + n // 2) for n in range(4)]
+    rates = [{Metric.DURABLE: rate} for rate in (1.0, 0.9, factor / 2)]
+    done = [build.done(n, factors=rate) for n, rate in enumerate(rates)]
+    apart = ranking_of(build.run(cells, [*done, build.running(3)], status=RunStatus.RUNNING))
+    assert apart is not None
+    assert {row.name: (row.rounds, row.change) for row in apart.rows} == {
+        "ext4 data=ordered": (2, None),
+        "xfs": (1, None),
+    }
+    lines = race_lines(build.run(cells, [*done, build.running(3)], status=RunStatus.RUNNING), 80)
+    assert re.search(r" 1  -  +running #2$", next(line for line in lines if "xfs" in line))
+    whole = build.run(cells, [*done, build.done(3, factors={Metric.DURABLE: 0.4})], status=RunStatus.RUNNING)
+    together = ranking_of(whole)
+    assert together is not None
+    figures = {row.name: row.value for row in together.rows}
+    xfs = next(row for row in together.rows if row.name == "xfs")
+    assert figures["xfs"] is not None
+    assert (base := figures["ext4 data=ordered"]) is not None
+    assert xfs.change == pytest.approx(figures["xfs"] / base - 1)
+    assert (xfs.change > 0) == (together.rows[0] is xfs)
 
 
 def test_of_a_long_name_the_filesystem_and_the_last_option_stay() -> None:
@@ -119,8 +144,9 @@ def test_nothing_is_ranked_before_the_first_figure() -> None:
 
 
 def test_a_variant_that_can_not_run_says_so_and_has_no_figure_to_wait_for() -> None:
-    states = [build.done(0), CellState(1, CellStatus.UNAVAILABLE, 1, "too small")]
-    _, first, second = race_lines(build.run([build.cell(0), build.cell(1, build.XFS)], states), 80)
+    states = [build.done(0), CellState(1, CellStatus.UNAVAILABLE, 1, "too small"), CellState(2)]
+    _, first, waits, last = race_lines(build.run(CELLS, states), 80)
     assert first.split()[-1] == "base"
-    assert second.split()[-2:] == ["can't", "run"]
-    assert " - " not in second
+    assert waits.split() == ["btrfs", "-", "0"]
+    assert last.split()[-2:] == ["can't", "run"]
+    assert " - " not in last

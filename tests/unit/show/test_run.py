@@ -49,7 +49,10 @@ def test_the_title_has_the_progress_of_the_run_the_cells_done_and_the_time_left(
     assert re.fullmatch(r"four filesystems  \[#+\.+\]  2/4 cells  about .* left", line)
     assert line.index("]") - line.index("[") == 31
     assert line.count("#") < 3 / 4 * 30
-    assert "PAUSED  2/4 cells" in title_line(build.snapshot(going(status=RunStatus.PAUSED)), NOW_NS, 80)
+    paused = going(status=RunStatus.PAUSED)
+    assert title_line(build.snapshot(paused), NOW_NS, 80).endswith("  2/4 cells  pauses after this cell")
+    waiting = replace(paused, current_cell=None, cells=(*paused.cells[:2], CellState(2), CellState(3)))
+    assert "PAUSED  2/4 cells" in title_line(build.snapshot(waiting), NOW_NS, 80)
     assert "[" not in title_line(build.snapshot(going(), alive=False), NOW_NS, 80)
 
 
@@ -148,6 +151,12 @@ def test_the_event_line_has_the_latest_warning_of_the_cell_else_how_the_cell_bef
     warned = replace(going().cells[2], warnings=(build.warning(2),))
     state = replace(going(), cells=(*going().cells[:2], warned, CellState(3)))
     assert event_line(build.snapshot(state), 80) == "warning: short: it took 3.1 s"
+    skipped = replace(going().cells[1], status=CellStatus.SKIPPED, reason="skipped as asked")
+    asked = event_line(build.snapshot(replace(going(), cells=(build.done(0), skipped, *going().cells[2:]))), 80)
+    assert asked.endswith(" skipped: skipped as asked")
+    by_a_look = replace(skipped, steps=())
+    before = event_line(build.snapshot(replace(going(), cells=(build.done(0), by_a_look, *going().cells[2:]))), 80)
+    assert before.startswith("cell 1 ext4 data=ordered done: ")
     assert event_line(build.snapshot(build.run(CELLS[:1], (CellState(0),))), 80) == ""
     for width in (20, 60, 80, 200):
         assert cells_of(event_line(build.snapshot(going()), width)) <= width

@@ -25,18 +25,19 @@ from tests.unit.cli.recorded import make_run
 
 DAMAGED = ListedRun("bad", "", None, 0, 0, "damaged: The journal x can't be used: no.", "damaged")
 RESUME, BEGUN_NS = ": fsconsole resume r1", 1_795_248_600 * 10**9
-DONE = ListedRun("r1", "ext4 [/x]", BEGUN_NS, 3, 4, f"stopped after 3 of 4 cells{RESUME}", "finished")
+DONE = ListedRun("r1", "ext4 [/x]", BEGUN_NS, 3, 4, f"stopped after 2 of 3 cells{RESUME}", "finished", None, 2, 3)
 RUNS = (RunEntry("r1", DONE, 2048), RunEntry("bad", DAMAGED), RunEntry("later", None))
 
 
 def test_each_run_says_where_it_stands_and_the_pane_what_to_do() -> None:
     rows = runs_table(RUNS).rows
-    assert [row.cells[1] for row in rows] == ["stopped after 3 of 4 cells", "damaged", "..."]
-    assert [row.cells[4] for row in rows] == ["3/4", "-", ""]
+    assert [row.cells[1] for row in rows] == ["stopped after 2 of 3 cells", "damaged", "..."]
+    assert [row.cells[4] for row in rows] == ["2/3", "-", ""]
     assert rows[0].name == "ext4 [/x]"
     assert rows[1].name == "bad"
     text = "\n".join(line.text for line in run_lines(RUNS[0], "/runs", 80))
-    assert "-> stopped after 3 of 4 cells; r resumes it" in text
+    assert "-> stopped after 2 of 3 cells; r resumes it" in text
+    assert "2 of 3 cells ended; 1 can't run" in text
     assert "2026-11-21 08:10 UTC" in text
     assert any("can't be used" in line.text for line in run_lines(RUNS[1], "/runs", 80))
 
