@@ -20,6 +20,7 @@ from fsconsole.results.block_tables import (
 )
 from fsconsole.results.blocks import AS_PLANNED, GridChoice, blocks_of
 from fsconsole.results.content import UNITS_NOTE, facts, heading, publication_table, worded
+from fsconsole.results.figures import count_cells
 from fsconsole.results.grid import Grid
 from fsconsole.results.sentences import findings_of
 from fsconsole.results.summary import summary_of
@@ -48,7 +49,7 @@ def render_markdown(state: RunState, grid: Grid, *, standing: str, choice: GridC
     lines += ["", f"### {OPTIONS_TITLE}", "", *(f"- {escaped(words)}" for words in options)] if options else []
     required = required_of(state, grid, blocks)
     lines += ["", "### Requirements", "", *(f"- {escaped(said)}" for said in required)] if required else []
-    summary = summary_of(blocks, grid, len(state.cells))
+    summary = summary_of(blocks, grid, count_cells(state).able)
     lines += ["", "### Summary", "", *(f"- {escaped(said)}" for said in summary)] if summary else []
     if (found := findings_of(state, grid)).heading:
         lines += ["", escaped(found.heading), ""]

@@ -19,7 +19,7 @@ _SPEEDS = frozenset({Unit.BYTES_PER_S, Unit.PER_SECOND, Unit.SECONDS, Unit.MILLI
 
 
 def summary_of(blocks: Sequence[Block], grid: Grid, cells: int) -> tuple[str, ...]:
-    """Return a sentence per block with verdicts, and one if many of the run's cells were disturbed; none without verdicts."""
+    """Return a sentence per block with verdicts, and one if many of the cells that can run were disturbed; none without verdicts."""
     said = [sentence for block in blocks if (sentence := _sentence(block))]
     kinds = [warning.kind for warning in grid.warnings if warning.kind in CAUSES]
     disturbed = {cell for warning in grid.warnings if warning.kind in CAUSES for cell in warning.cells}

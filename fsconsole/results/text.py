@@ -39,6 +39,7 @@ from fsconsole.results.content import (
     warning_lines,
     worded,
 )
+from fsconsole.results.figures import count_cells
 from fsconsole.results.grid import Grid, pilot_of
 from fsconsole.results.sentences import findings_lines, findings_of
 from fsconsole.results.summary import summary_of
@@ -86,7 +87,7 @@ def render_text(
         lines += [*warned, *_explained(state, blocks, width)]
     else:
         lines += ["", *_wrapped((_MORE,), width)]
-    summary = summary_of(blocks, grid, len(state.cells))
+    summary = summary_of(blocks, grid, count_cells(state).able)
     lines += ["", "Summary"] if summary else []
     for said in summary:
         lines += hanging("  ", said, width)
