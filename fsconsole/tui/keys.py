@@ -65,7 +65,6 @@ KEYS = (
     )),
     Key(("4",), "Results screen", (
         Use("app", "switch_mode('results')", "Results", "show the figures of a run"),
-        Use("run", "results", "Results", "show the figures of this run", rank=5, shown="enter"),
         Use("attach", "elsewhere('results')", "Results", "leave the run alone, show figures"),
     )),
     Key(("5",), "Runs screen", (
@@ -111,8 +110,9 @@ KEYS = (
         Use("devices", "plan", "Plan", "plan with what is ticked", rank=1, priority=True),
         Use("list", "open", "Open", "open this line"),
         Use("table", "open", "Open", "open this row", rank=1),
-        Use("run", "cell", "Cell", "curves, figures and commands of the marked variant's running or last cell", rank=5,
-            priority=True),
+        Use("run", "cell", "Cell",
+            "curves, figures and commands of the marked variant's running or last cell; of a run that is over its figures",
+            rank=5, priority=True),
         Use("output", "dismiss", "Close", "back"),
     )),
     Key(("f10",), "accept what the dialog asks for, or run the plan", (

@@ -122,9 +122,8 @@ _LIVING_KEYS = frozenset(
     name for key in keys.KEYS for use in key.uses if use.place == "run" and use.action in _LIVING for name in key.keys
 )
 _DEAD = frozenset({"cleanup", "resume"})
-_SEEN = frozenset({"log", "plotted", "window"})
-_AT_ENTER = frozenset({"cell", "results"})
-OFFERED_AT_TIMES = tuple(sorted(_LIVING | _DEAD | _SEEN | _AT_ENTER))
+_SEEN = frozenset({"log", "plotted", "window", "cell"})
+OFFERED_AT_TIMES = tuple(sorted(_LIVING | _DEAD | _SEEN))
 """Actions that check_action refuses at times."""
 
 
@@ -173,7 +172,7 @@ class RunScreen(ConsoleScreen):
         self.plotted = view.Plotted.MOVED
         self.last_minute = False
         self._bridge: Bridge | None = None
-        self._offered: tuple[bool | None, ...] = ()
+        self._offered: tuple[bool | str | None, ...] = ()
         self._asking = asyncio.Lock()
         self._asked: dict[Verb, bool] = {}
         """Pauses and stops that were asked for, or taken back, until the journal has them."""
@@ -260,7 +259,7 @@ class RunScreen(ConsoleScreen):
             before, self.snapshot = self.snapshot, taken
             self._asked = {verb: is_on for verb, is_on in self._asked.items() if is_on != self._is_journalled(verb)}
             # The footer repaints itself, and has the screen laid out, whatever comes of it.
-            offered = tuple(self.check_action(action, ()) for action in OFFERED_AT_TIMES)
+            offered = (*(self.check_action(action, ()) for action in OFFERED_AT_TIMES), self.label_of("cell"))
             if offered != self._offered:
                 self._offered = offered
                 self.refresh_bindings()
@@ -377,9 +376,10 @@ class RunScreen(ConsoleScreen):
             return snapshot is not None and not snapshot.alive and self._is_open(snapshot)
         if action in _SEEN:
             return snapshot is not None
-        if action in _AT_ENTER:
-            return snapshot is not None and _is_over(snapshot) == (action == "results")
         return True
+
+    def label_of(self, action: str) -> str:
+        return "Results" if action == "cell" and self.snapshot is not None and _is_over(self.snapshot) else ""
 
     def applies(self, action: str) -> bool:
         return action != "cleanup" or (self.snapshot is not None and self.snapshot.dead)
@@ -474,11 +474,14 @@ class RunScreen(ConsoleScreen):
             self.run_worker(resume(self, snapshot.folder, snapshot.state), group="child")
 
     def action_cell(self) -> None:
-        """Show the marked variant's running or latest cell, or the marked one; the others of its row are beside it."""
+        """Show the marked variant's running or latest cell, or the marked one, with others of its row; of a finished run its results."""
         # Here, since nobody needs it who only watches.
         from fsconsole.tui.screens.cell import CellScreen  # noqa: PLC0415
 
         snapshot = self.snapshot
+        if snapshot is not None and _is_over(snapshot):
+            self.app.switch_mode("results")
+            return
         if snapshot is None or not snapshot.state.cells:
             return
         cell, ranking = self._marked_cell(), snapshot.ranking
@@ -507,15 +510,9 @@ class RunScreen(ConsoleScreen):
         self.query_one("#cells", List).was_moved = False
         self.paint()
 
-    def action_results(self) -> None:
-        self.app.switch_mode("results")
-
     def on_list_opened(self, event: List.Opened) -> None:
         event.stop()
-        if self.snapshot is not None and _is_over(self.snapshot):
-            self.action_results()
-        else:
-            self.action_cell()
+        self.action_cell()
 
 
 def _is_over(snapshot: RunSnapshot) -> bool:
