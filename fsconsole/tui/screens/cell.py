@@ -237,7 +237,7 @@ Left and right go to the other cells of its row; Enter on a command shows what i
         self.query_one("#beside").display = read.beside is not None
         if read.beside is not None:
             # A name is cut in its middle, or the end of a long left one would push the right one out.
-            pair = (layout.cell_name(read.cell), _named(read.beside.cell))
+            pair = (_named(read.cell), _named(read.beside.cell))
             left, right = (shorten_middle(name, (width - len("left: ; right: ")) // 2) for name in pair)
             said = f"left: {left}; right: {right}"
             values, others = view.on_one_scale(values, view.curves(read.beside.known, read.beside.points))
