@@ -267,7 +267,7 @@ def baseline_lines(block: Block, choice: Choice, name: str = "") -> tuple[Line, 
     values = dict.fromkeys(
         f"{axis}={row.axes[place]}" for place, axis in enumerate(block.axes) for row in block.rows if row.axes[place]
     )
-    told = [(each, "at equal values of everything else" if block.axes else "") for each in names if len(names) > 1]
+    told = [(each, "everything else equal" if block.axes else "") for each in names if len(names) > 1]
     told += [(value, "everything else equal") for value in values]
     of = choice.of_blocks
     return (
@@ -375,7 +375,7 @@ def decided_row(view: BlockView) -> str:
 
 def compare_lines(runs: Sequence[RunEntry], published: Sequence[Publication], *, is_with: bool) -> tuple[Line, ...]:
     """Return what a run can be compared with: other runs, then published figures, which join its table."""
-    listed = [Line(of.name, f"published: {of.title} ({of.date})", wraps=True) for of in published]
+    listed = [Line(of.name, f"published: {of.name}: {of.title} ({of.date})", wraps=True) for of in published]
     none = [Line(NO_PUBLICATION, "without published figures again")] if is_with else []
     return (*none, *comparable_lines(runs, ()), *listed)
 

@@ -19,6 +19,7 @@ from fsconsole.show.more_rounds import (
     lasts_words,
     next_words,
     rounds_complaint,
+    rounds_hint,
     wanted_rounds,
     with_repeats,
 )
@@ -42,6 +43,11 @@ def test_the_rounds_are_those_with_which_the_open_row_would_be_decided_and_the_t
     decided = replace(blocks[0], rows=tuple(row for row in blocks[0].rows if row is not open_row))
     assert not next_words(STATE, decided)
     assert wanted_rounds([decided], 5) == 5
+
+
+def test_the_question_says_that_its_rounds_are_of_all_blocks() -> None:
+    assert rounds_hint(STATE, "9", 12).startswith("12 would decide what is open in all blocks. 9 rounds: est. ")
+    assert rounds_hint(STATE, "9", STATE.request.plan.repeats).startswith("9 rounds: est. ")
 
 
 def test_a_run_with_too_few_rounds_for_verdicts_is_told_how_many_would_do_and_a_living_one_nothing() -> None:

@@ -12,7 +12,7 @@ from fsconsole.errors.runs import UnknownBaseline
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Setting
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus
-from fsconsole.plan.publications import find_publication
+from fsconsole.plan.publications import all_publications, find_publication
 from fsconsole.results.blocks import BlockKind
 from fsconsole.results.grid import build_grid
 from fsconsole.results.sentences import RunFindings
@@ -208,6 +208,11 @@ def test_the_line_above_the_pane_keeps_what_is_said_and_cuts_the_baselines_name(
     caption = arranged(state, build_grid(state), Choice(), ASCII, 80).caption
     assert cells_of(caption) <= 76
     assert re.fullmatch(r"durable against ext4 on.*\.\.\..*with it; sorted by durable, highest first", caption), caption
+
+
+def test_no_two_tables_of_a_study_are_offered_in_the_same_words() -> None:
+    offered = [line.name for line in screen.compare_lines((), all_publications(), is_with=True)]
+    assert len(set(offered)) == len(offered) > 10
 
 
 def test_every_metric_is_offered_once_in_a_group_those_without_figures_last() -> None:
