@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import ClassVar
@@ -33,8 +33,8 @@ from fsconsole.system.files import kernel_release, memory_bytes, read_text_or
 from fsconsole.tui import keys, planfiles
 from fsconsole.tui.screens import plan_files
 from fsconsole.tui.screens import plan_sections as of_plan
-from fsconsole.tui.screens.plan_dialogs import CommandsScreen
-from fsconsole.tui.screens.plan_edits import PlanEdits
+from fsconsole.tui.screens.base import ConsoleScreen
+from fsconsole.tui.screens.plan_dialogs import CommandsScreen, number_in
 from fsconsole.tui.terminal import lines, plain
 from fsconsole.tui.watch import in_background
 from fsconsole.tui.widgets.chrome import ListFilter
@@ -50,7 +50,7 @@ _TALL = 32
 """Terminal height from which the help of a line gets more lines."""
 
 
-class PlanScreen(PlanEdits):
+class PlanScreen(ConsoleScreen):
     """Sections on the left, the lines of one in the middle, what all comes to at the bottom."""
 
     MODE: ClassVar[str] = "plan"
@@ -444,6 +444,49 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
             self.show_draft()
         if lost:
             self.say_at_hand(" ".join(lost), style="$warning")
+
+    def action_new(self) -> None:
+        """Ask what is to be new, the kind of the shown section first."""
+        plans: dict[str, tuple[str, Callable[[], object]]] = {
+            "plan": ("New plan", self.action_begin_anew),
+            "opened": ("Recipe or shipped plan..", self.action_open_plan),
+        }
+        of_plan.ask_new(self, self.desk, of_plan.kind_of(self.section_key), self.ask_for, plans)
+
+    def action_repeats(self) -> None:
+        asked = of_plan.section_of(self.desk, "run").opened("repeats")
+        if asked is not None:
+            self.ask_for(asked)
+
+    def action_double(self) -> None:
+        self._remake(of_plan.DOUBLED)
+        if told := of_plan.DOUBLING.get(of_plan.kind_of(self.section_key)):
+            self.say(told)
+
+    def action_drop(self) -> None:
+        self._remake(of_plan.DROPPED)
+
+    def _remake(self, acts: Mapping[str, Callable[[Draft, int], Draft]]) -> None:
+        number = of_plan.number_at(self.section_key, self.query_one("#lines", Choices).key)
+        if number is not None:
+            self.change(lambda: acts[of_plan.kind_of(self.section_key)](self.draft, number))
+
+    def action_move(self, step: int) -> None:
+        before, key = self.draft, self.query_one("#lines", Choices).key
+        place = number_in(key) + step if key else -1
+        if 0 <= place < len(before.plan.workloads):
+            self.change(lambda: drafts.moved_workload(before, place - step, step))
+            if self.draft != before:
+                self.query_one("#lines", Choices).go_to(f"load {place}")
+
+    def ask_for(self, asked: of_plan.Asked) -> None:
+        self.ask(asked.dialog, lambda answer: self.change(lambda: asked.then(answer)))
+
+    def change(self, make: drafts.Change) -> None:
+        with self.complaining():
+            draft: Draft = make()
+            self.say("")
+            self.take(draft)
 
     @property
     def is_changed(self) -> bool:

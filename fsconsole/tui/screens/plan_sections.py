@@ -23,7 +23,8 @@ from fsconsole.plan.rows import Candidate
 from fsconsole.show import plan as view
 from fsconsole.show import plan_forms
 from fsconsole.show.lines import EVERY, Line, Mark
-from fsconsole.tui.screens.dialogs import Dialog, FormScreen, PromptScreen, RoundsScreen
+from fsconsole.tui.screens.base import ConsoleScreen
+from fsconsole.tui.screens.dialogs import Dialog, FormScreen, PickScreen, PromptScreen, RoundsScreen
 from fsconsole.tui.screens.plan_dialogs import ValuesScreen, number_in
 
 Table = dict[str, object]
@@ -420,3 +421,29 @@ def number_at(section: str, line: str) -> int | None:
     if line in ("", plan_forms.ADD) or line.startswith(f"{view.MADE} "):
         return None
     return number_in(line)
+
+
+def ask_new(
+    screen: ConsoleScreen,
+    desk: Desk,
+    first: str,
+    ask_for: Callable[[Asked], None],
+    plans: Mapping[str, tuple[str, Callable[[], object]]],
+) -> None:
+    """Ask what is to be new, the kind that is named first: a workload, a custom variant, or one of the plans."""
+
+    def add_workload() -> None:
+        section = section_of(desk, "workloads")
+        if isinstance(section, Workloads):
+            kinds = [Line(kind.value, kind.value, value=told) for kind, told, _ in drafts.STARTS]
+            screen.ask(PickScreen("Add a workload", kinds), lambda kind: ask_for(section.added(kind)))
+
+    def add_variant() -> None:
+        asked = section_of(desk, "words").opened(plan_forms.ADD)
+        if asked is not None:
+            ask_for(asked)
+
+    made = {"workloads": ("Workload", add_workload), "words": ("Custom variant", add_variant), **plans}
+    lines = [Line(kind, name) for kind, (name, _) in made.items()]
+    lines.sort(key=lambda line: line.key != first)
+    screen.ask(PickScreen("New", lines), lambda kind: made[kind][1]())
