@@ -93,13 +93,15 @@ def pair_lines(own: CellState, other: CellState, names: tuple[str, str], width: 
         for kind, place, step in _placed_steps(other)
         for measurement in step.measurements
     }
-    heads = (pad_left(shorten_middle(printable(name), _PAIR_CELLS), _PAIR_CELLS) for name in names)
+    names_cells = max(cells_of(printable(name)) for name in names)
+    cells = max(_PAIR_CELLS, min(names_cells, (width - _COLUMN_CELLS - _CHANGE_CELLS) // 2))
+    heads = (pad_left(shorten_middle(printable(name), cells), cells) for name in names)
     lines = [TextLine(shorten_middle(" " * (_COLUMN_CELLS + 4) + "  ".join(heads), width), "strong")]
     for kind, place, step in _placed_steps(own):
         if step.measurements:
             lines += text_lines(f"{kind.value}: {step.title}", width, "strong")
         for one in step.measurements:
-            lines.append(_pair(one, values.get((kind, place, one.metric)), width))
+            lines.append(_pair(one, values.get((kind, place, one.metric)), width, cells))
     return tuple(lines)
 
 
@@ -111,17 +113,18 @@ def _placed_steps(cell: CellState) -> Iterator[tuple[StepKind, int, StepState]]:
         yield step.kind, counts[step.kind], step
 
 
-def _pair(own: Measurement, other: float | None, width: int) -> TextLine:
+def _pair(own: Measurement, other: float | None, width: int, cells: int) -> TextLine:
     values = [own.value] if other is None else [own.value, other]
     scale = scale_for(own.metric, values)
-    figures = [pad_left(f"{scale.text(value)} {scale.unit}".strip(), _PAIR_CELLS) for value in values]
-    figures += [pad_left("-", _PAIR_CELLS)] * (2 - len(values))
+    figures = [pad_left(f"{scale.text(value)} {scale.unit}".strip(), cells) for value in values]
+    figures += [pad_left("-", cells)] * (2 - len(values))
     change = f"{100 * (other / own.value - 1):+.0f} %" if other is not None and own.value else ""
     text = f"  {own.metric.column:<{_COLUMN_CELLS}}  {'  '.join(figures)}  {change}".rstrip()
     return TextLine(shorten_middle(text, width))
 
 
-_PAIR_CELLS = 18
+_PAIR_CELLS, _CHANGE_CELLS = 18, 18
+"""Columns of each cell's figures at least; of the change, with all gaps."""
 
 
 def warning_lines(state: RunState, cell: CellState, width: int) -> tuple[TextLine, ...]:
