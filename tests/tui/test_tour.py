@@ -68,7 +68,7 @@ async def test_the_tour_explains_each_of_the_five_screens_when_it_is_come_to(tmp
             assert shown.count(" of 5: ") == 1
 
 
-_KEY = r"(?<![\w./])(Space|[Ee]nter|up|down|[b-zB-Z0-9=?+])(?![\w./])"
+_KEY = r"(?<![\w./'])(Space|[Ee]nter|up|down|[b-zA-Z0-9=?+])(?![\w./])"
 _NAMES = {"=": "equals_sign", "?": "question_mark", "+": "plus"}
 
 
