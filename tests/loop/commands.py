@@ -36,13 +36,13 @@ APART = ("unshare", "--mount", "--propagation", "slave", "sh", "-c")
 Done = subprocess.CompletedProcess[str]
 
 
-def command(*words: str, under: tuple[str, ...] = (), **how: object) -> Done:
+def command(*words: str, under: tuple[str, ...] = (), limit_s: float = 120, **how: object) -> Done:
     """Run a command of fsconsole to its end; a new one where it has a program above it, or variables of its own."""
     if not under and not how:
-        return fsconsole(*words, errors="backslashreplace")
+        return fsconsole(*words, limit_s=limit_s, errors="backslashreplace")
     return subprocess.run(
         [*under, *FSCONSOLE, *words],
-        check=False, capture_output=True, timeout=120, stdin=subprocess.DEVNULL,
+        check=False, capture_output=True, timeout=limit_s, stdin=subprocess.DEVNULL,
         text=True, errors="backslashreplace", **how,
     )  # fmt: skip
 

@@ -189,9 +189,8 @@ def two_journals_and_xfs(console: Terminal) -> None:
     console.wait_for("[ordered]>[writeback]", "3 variants, 15 cells")
     # No fewer rounds have verdicts.
     console.press("+")
-    console.wait_for("How often each combination is run")
-    console.type("3")
-    console.press("Enter")
+    console.wait_for("enter Apply", "+ More")
+    console.press("3", "Enter")
     console.wait_for("3 variants, 9 cells")
 
 
