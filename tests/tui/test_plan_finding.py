@@ -96,7 +96,7 @@ async def test_an_option_is_found_by_its_old_name_its_group_its_help_and_the_too
         await hand.keys("down", "space", "escape")
         await hand.sees("delalloc")
         # Another section is shown whole.
-        await hand.keys("slash", *"journal", "enter", "left", "left", "down")
+        await hand.keys("slash", *"journal", "enter", "left", "down")
         await hand.until(lambda: hand.screen.section_key == "options 1")
         await hand.pilot.pause()
         assert "match" not in picture(hand.pilot)
