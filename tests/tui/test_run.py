@@ -20,6 +20,7 @@ from fsconsole.show.terminal import ASCII
 from fsconsole.tui import app as tui_app
 from fsconsole.tui import bridge
 from fsconsole.tui.bridge import Bridge, Watch
+from fsconsole.tui.screens import base
 from fsconsole.tui.widgets.lists import List
 from tests.conftest import wait_until
 from tests.tui.harness import SIZES, WIDE, Scripted, console, drive, picture
@@ -217,7 +218,11 @@ async def test_a_run_that_ends_below_a_question_and_keys_after_its_end_are_told_
         assert run.asked == []
 
 
-async def test_what_the_engine_answered_goes_once_the_title_says_that_it_is_so(tmp_path: Path) -> None:
+async def test_what_the_engine_answered_goes_once_the_title_says_that_it_is_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # By itself a message goes too, after a while.
+    monkeypatch.setattr(base, "MESSAGE_LASTS_S", 3600.0)
     with living_run(tmp_path) as run:
         async with drive(console(folder=run.folder, runs_dir=tmp_path), "3") as pilot:
             await shows(pilot, "WORKLOAD")
