@@ -9,6 +9,7 @@ from fsconsole.catalog.filesystem import Catalog, Known
 from fsconsole.errors import FsconsoleError
 from fsconsole.model.plan import Cell
 from fsconsole.plan.expand import build_plan
+from fsconsole.plan.inodes import SHIPPED, Mke2fsConf
 from fsconsole.plan.planfile import NO_DEVICE, PlanFile, TargetSpec
 from fsconsole.text import MIB, TIB
 
@@ -17,7 +18,15 @@ _MOST_CELLS = 200
 """Of one round: a larger plan would be worked out for seconds."""
 
 
-def least_bytes(plan_file: PlanFile, catalog: Catalog, *, kernel: str, known: Known, memory_bytes: int) -> int:
+def least_bytes(  # noqa: PLR0913 (each is a fact of its own)
+    plan_file: PlanFile,
+    catalog: Catalog,
+    *,
+    kernel: str,
+    known: Known,
+    memory_bytes: int,
+    mke2fs: Mke2fsConf = SHIPPED,
+) -> int:
     """Return the size, in whole MiB, from which on no cell is refused that a larger device would take.
 
     0 where no device of any size is enough, or the plan is too large to be worked out often.
@@ -28,7 +37,14 @@ def least_bytes(plan_file: PlanFile, catalog: Catalog, *, kernel: str, known: Kn
         target = TargetSpec(NO_DEVICE.path, size_bytes, is_scratch=True)
         once = replace(plan_file, repeats=1, is_auto=False)
         return build_plan(
-            once, [target], catalog, run_id="draft", kernel=kernel, known=known, memory_bytes=memory_bytes
+            once,
+            [target],
+            catalog,
+            run_id="draft",
+            kernel=kernel,
+            known=known,
+            memory_bytes=memory_bytes,
+            mke2fs=mke2fs,
         ).cells
 
     def able(size_bytes: int) -> int:

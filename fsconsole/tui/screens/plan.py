@@ -424,7 +424,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
                 )
                 self.counted, self.outcome, self.is_counted = draft, outcome, True
                 self._counted_for = counted_for
-                plan_files.offer_least(self.session, draft, self.catalog, self.here)
+                plan_files.offer_least(self.session, draft, self.catalog, self.here, self._mke2fs)
                 self.show_outcome()
         finally:
             self._is_counting = False

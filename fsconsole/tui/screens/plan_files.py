@@ -16,6 +16,7 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.reader import JournalReader
 from fsconsole.model.plan import Plan
 from fsconsole.plan.draft import Draft
+from fsconsole.plan.inodes import Mke2fsConf
 from fsconsole.plan.least import least_bytes
 from fsconsole.plan.outcome import ThisMachine
 from fsconsole.plan.planfile import PlanFile, TargetSpec
@@ -107,7 +108,7 @@ async def make_target(screen: ConsoleScreen) -> None:
         screen.say(ticked_told(entry))
 
 
-def offer_least(session: Session, draft: Draft, catalog: Catalog, here: ThisMachine) -> None:
+def offer_least(session: Session, draft: Draft, catalog: Catalog, here: ThisMachine, mke2fs: Mke2fsConf) -> None:
     """Have the form for a scratch device know what a plan needs."""
     session.least_bytes = partial(
         least_bytes,
@@ -116,6 +117,7 @@ def offer_least(session: Session, draft: Draft, catalog: Catalog, here: ThisMach
         kernel=here.kernel,
         known=here.known,
         memory_bytes=memory_bytes(),
+        mke2fs=mke2fs,
     )
 
 
