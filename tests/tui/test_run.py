@@ -416,3 +416,11 @@ def test_a_console_that_ended_by_a_fault_says_so_and_does_not_end_well(
     with pytest.raises(ConsoleFailed, match="a run that it showed goes on") as caught:
         tui_app.run_console(str(tmp_path))
     assert caught.value.exit_code is ExitCode.FAILURE
+
+
+async def test_the_footer_of_a_finished_run_says_that_enter_shows_its_results_and_it_does(tmp_path: Path) -> None:
+    app = console(folder=recorded("grid", tmp_path), runs_dir=tmp_path)
+    async with drive(app, "3") as pilot:
+        await shows(pilot, "enter Results l Log")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.current_mode == "results", "the results")
