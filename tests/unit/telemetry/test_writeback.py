@@ -21,7 +21,8 @@ from tests.unit.telemetry.test_trace import FORMATS, LOOP3, PAGE, pages
 class MadeTrace:
     """A trace whose buffers hold the recorded pages at each look, as often as they are given."""
 
-    def __init__(self, looks: int) -> None:
+    def __init__(self, looks: int, lost_events: int = 3) -> None:
+        self.lost_events = lost_events
         self.page, self.formats, self.disks = PAGE, FORMATS, (TracedDisk(LOOP3),)
         self.looks, self.is_open, self.is_on = looks, True, True
 
@@ -33,7 +34,7 @@ class MadeTrace:
         self.is_on = False
 
     def lost(self) -> int:
-        return 3
+        return self.lost_events
 
     def close(self) -> None:
         self.is_open = False
