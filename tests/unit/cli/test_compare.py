@@ -15,7 +15,10 @@ from fsconsole.errors.runs import RunsDiffer
 from fsconsole.journal.store import create_run
 from fsconsole.model import events
 from fsconsole.model.figures import Measurement
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import StepKind
 from fsconsole.model.state import RunState
+from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.plan.publications import find_publication
 from fsconsole.results.environment import Varied
 from tests.unit.cli.recorded import CELL_DONE, STARTED, WHOLE, make_run, run_command, write
@@ -139,3 +142,54 @@ def test_curves_name_runs_by_their_kernels_and_by_their_names_where_two_have_the
     with pytest.raises(RunsDiffer, match="host"):
         labelled([[old], [elsewhere]], ())
     assert labelled([[old], [elsewhere]], (Varied.HOST,))
+
+
+CP = Workload("cp", WorkloadKind.COPY, 1, 0, 0, 2**20, sources=("/usr",), copy_with="-r")
+
+
+def write_copies(runs_dir: Path, run_id: str, kernel: str, seconds: dict[Metric, float]) -> None:
+    """A run of three copies and their deletes, in rounds, with the same times in each."""
+    cells = [replace(build.cell(index, repeat=index + 1), workloads=(CP,)) for index in range(3)]
+    folder = create_run(str(runs_dir), replace(build.request(cells), run_id=run_id))
+    told = [Measurement(metric, value) for metric, value in seconds.items()]
+    of_cp, of_rm = (tuple(one for one in told if ("delete" in one.metric) == is_rm) for is_rm in (False, True))
+    steps = ((2, StepKind.WORKLOAD, of_cp), (3, StepKind.DRAIN, ()), (6, StepKind.DELETE, of_rm))
+    done = [
+        one
+        for cell in range(3)
+        for one in (
+            events.CellStarted(cell, 1),
+            *(
+                each
+                for number, kind, figures in steps
+                for each in (
+                    events.StepStarted(cell, 1, number, kind, kind.value),
+                    events.StepFinished(cell, 1, number, events.Outcome.DONE, 1.0, measurements=figures),
+                )
+            ),
+            events.CellFinished(cell, 1, events.Outcome.DONE),
+        )
+    ]
+    write(folder, (replace(STARTED, kernel=kernel), *done, events.RunFinished(events.Outcome.DONE)))
+
+
+def test_copies_before_and_after_have_their_changes_in_per_cent_as_peiffer_printed_them(tmp_path: Path) -> None:
+    before = {Metric.USER: 0.5, Metric.SYSTEM: 20.0, Metric.REAL: 200.0, Metric.DELETE_USER: 0.04,
+              Metric.DELETE_SYSTEM: 4.0, Metric.DELETE: 5.0}  # fmt: skip
+    by = {Metric.USER: 1.02, Metric.SYSTEM: 1.0067, Metric.REAL: 0.97, Metric.DELETE_USER: 1.25,
+          Metric.DELETE_SYSTEM: 1.0058, Metric.DELETE: 0.9}  # fmt: skip
+    write_copies(tmp_path, "r1", "2.6.11", before)
+    write_copies(tmp_path, "r2", "2.6.12", {metric: value * by[metric] for metric, value in before.items()})
+    done = run_command("compare", "r1", "r2", "--vary", "kernel", "--runs", str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    tables = {part.split(maxsplit=1)[0]: part for part in done.stdout.split("\n\n")}
+    columns = {"cp:": ("real", "user", "sys"), "filesystem:": ("delete user", "delete sys")}
+    changes = {"cp:": "194 -3.00 0.510 +2.00 20.1 +0.67", "filesystem:": "0.050 +25.0 4.02 +0.58"}
+    for name, words in columns.items():
+        title, heads, units, _, *rows = tables[name].splitlines()
+        assert title == f"{name} other figures, no verdicts"
+        assert re.split(r"\s{2,}", heads.strip())[1:] == [*words]
+        assert units.split() == ["s,", "%"] * len(words)
+        assert " ".join(rows[1].split()) == f"B {changes[name]}"
+    # With a verdict, and its interval: his was the clock's time alone.
+    assert "4.50  -10 [-10..-10]" in done.stdout
