@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus
+from fsconsole.model.verdicts import figure_of
 from fsconsole.results.blocks import Block, BlockKind, BlockRow, blocks_of
 from fsconsole.results.content import ColumnScale, scale_for
 from fsconsole.results.grid import build_grid, highest_first
@@ -24,11 +25,7 @@ _NOT_STARTED = frozenset({CellStatus.PENDING, CellStatus.UNAVAILABLE})
 
 @dataclass(frozen=True, slots=True)
 class RaceRow:
-    """A variant; value is None before its first figure, change a share of the baseline's value.
-
-    change is None where both have not finished the same rounds: over other rounds the values, and the bars, would say
-    one thing and a difference by rounds another.
-    """
+    """A variant; value is None before its first figure, change a share of the baseline's over the rounds that both finished."""
 
     name: str
     value: float | None
@@ -41,6 +38,8 @@ class RaceRow:
     """Index of its running cell, else of the last one that started, else of its first."""
     repeat: int
     """Round of that cell."""
+    is_partial: bool = False
+    """True if one of the two finished more rounds than the other: the values, and the bars, may differ otherwise than change."""
     is_unable: bool = False
     """True if none of its cells can run here."""
 
@@ -110,8 +109,7 @@ def ranking_table(race: Ranking, width: int, most: int, *, alive: bool = True) -
         name = pad_right(shorten_middle(printable(row.name), names), names + 1)
         length = round(bar * row.value / race.end) if row.value and race.end else 0
         room = width - cells_of(name) - bar
-        later = "-" if race.block.baseline and row.value is not None else ""
-        after = shorten_middle(_after(row, figure, later, alive=alive), room)
+        after = shorten_middle(_after(row, figure, alive=alive), room)
         lines.append(RankingLine(row, name, max(0, min(length, bar)), after))
     return RankingTable(_head(race, len(race.rows) - len(shown), names + 1 + bar, width), bar, tuple(lines))
 
@@ -157,15 +155,18 @@ def current_workload(state: RunState) -> int:
 
 
 def _row(state: RunState, block: Block, row: BlockRow, base: BlockRow | None) -> RaceRow:
-    own, value, change = row.row.readings(block.metric), row.row.estimate(block.metric), None
-    if base is not None and base is not row and own.keys() == base.row.readings(block.metric).keys():
-        other = base.row.estimate(block.metric)
-        change = value / other - 1 if value is not None and other else None
+    own, change, is_partial = row.row.readings(block.metric), None, False
+    if base is not None and base is not row:
+        other = base.row.readings(block.metric)
+        both = own.keys() & other.keys()
+        of_base = figure_of((other[number] for number in both), block.metric) if both else 0.0
+        change = figure_of((own[number] for number in both), block.metric) / of_base - 1 if of_base else None
+        is_partial = own.keys() != other.keys()
     cells = [state.cells[index] for index in row.row.indexes]
     cell = _cell_of(cells, state.current_cell)
     return RaceRow(
         name=row.title,
-        value=value,
+        value=row.row.estimate(block.metric),
         rounds=len(own),
         change=change,
         is_baseline=row.is_baseline,
@@ -173,6 +174,7 @@ def _row(state: RunState, block: Block, row: BlockRow, base: BlockRow | None) ->
         failed=sum(one.status is CellStatus.FAILED for one in cells),
         cell=cell,
         repeat=state.request.plan.cells[cell].repeat,
+        is_partial=is_partial,
         is_unable=all(one.status is CellStatus.UNAVAILABLE for one in cells),
     )
 
@@ -196,11 +198,11 @@ def _in_sight(rows: Sequence[RaceRow], most: int) -> list[RaceRow]:
     return [rows[place] for place in sorted(kept)]
 
 
-def _after(row: RaceRow, figure: str, later: str, *, alive: bool) -> str:
-    """Return what stands behind a bar; later: instead of a difference that there is none of yet."""
-    change = "base" if row.is_baseline else later if row.change is None else f"{100 * row.change:+.0f} %"
+def _after(row: RaceRow, figure: str, *, alive: bool) -> str:
+    change = "base" if row.is_baseline else "" if row.change is None else f"{100 * row.change:+.0f} %"
+    change = f"({change})" if change and row.is_partial else change
     running = (f"running #{row.repeat}" if alive else "interrupted") if row.is_running else ""
     words = "  ".join(filter(None, (running, f"{row.failed} failed" if row.failed else "")))
     counted = f"{pad_left(figure, _FIGURE_CELLS)}{row.rounds:>{_ROUNDS_CELLS}}"
     lead = pad_left("can't run", cells_of(counted)) if row.is_unable else counted
-    return f"{lead}  {pad_right(change, _CHANGE_CELLS - 2)}{words}".rstrip()
+    return f"{lead}  {pad_right(change + ' ', _CHANGE_CELLS - 2)}{words}".rstrip()
