@@ -56,10 +56,11 @@ class PublishedRow(Wire, frozen=True):
     threads: int = 0
     """The number of threads that it is of, beside a scaled run what became of that; 0: of any."""
     ratios: tuple[PublishedRatio, ...] = ()
-    """Beside a scaled run, in place of figures."""
+    """Beside a run of other sizes, in place of figures."""
     base: tuple[Measurement, ...] = ()
     """Figures of the row that the study compares this one with, where that isn't one of its own table."""
     base_name: str = ""
+    """That row's name, with its table."""
     settings: tuple[tuple[str, str], ...] = ()
     """Settings that it was measured with, as far as the study prints them, by their names in a plan."""
 
@@ -67,6 +68,11 @@ class PublishedRow(Wire, frozen=True):
     def name(self) -> str:
         """Its words, after the load's name."""
         return ", ".join(filter(None, (self.load, self.as_printed)))
+
+    @property
+    def full_name(self) -> str:
+        """Its name, with its table where it has one."""
+        return f"{self.name} ({self.table})" if self.table else self.name
 
     def ratio(self, metric: Metric) -> float | None:
         """Return its ratio of a metric; None where a figure stands, or nothing."""
@@ -92,7 +98,11 @@ class Publication(Wire, frozen=True):
     workload: str
     rows: tuple[PublishedRow, ...]
     scaled: str = ""
-    """Beside a scaled run, in a sentence: what its rows are then; empty: as printed."""
+    """Beside a run of other sizes, in a sentence: what its rows are then; empty: as printed."""
+    device_bytes: int = 0
+    """Of the device that its figures hang on; 0: they hang on the loads alone."""
+    copies_own_files: bool = False
+    """True if it copied directories of its own machine, which no run has."""
 
     @property
     def settings_words(self) -> str:

@@ -335,6 +335,8 @@ class Plan(Wire, frozen=True):
     """True if the run may end early, after the round of a look (model.statistics.LOOKS); repeats is the most."""
     scaling: Scaling | None = None
     """None in older journals, where a note tells of it."""
+    device_bytes: int = 0
+    """Of its smallest device, or array; 0: unknown, as in older journals, or directories."""
 
     @property
     def loads(self) -> Loads:

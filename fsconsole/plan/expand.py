@@ -261,6 +261,7 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
         primary=plan_file.primary,
         is_auto=plan_file.is_auto,
         scaling=scaling_of(plan_file, choices.used),
+        device_bytes=min(site.target.size_bytes for site in sites),
     )
 
 

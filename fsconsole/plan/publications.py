@@ -19,6 +19,7 @@ from fsconsole.model.plan import Keep
 from fsconsole.model.wire import Wire
 from fsconsole.plan.shipped import configs_folder
 from fsconsole.text import KIB, MIB
+from fsconsole.units import parse_bytes
 
 _UNITS: Mapping[str, tuple[Unit, float]] = {
     "MB/s": (Unit.BYTES_PER_S, 1e6),
@@ -75,6 +76,10 @@ class _File(Wire, frozen=True):
     rows: tuple[_PublishedRow, ...] = msgspec.field(name="row")
     settings: dict[str, str] = msgspec.field(default_factory=dict)
     """What the study sets, by the names in a plan: a row that sets something else, or more, is none of its own."""
+    device: str = ""
+    """Size of the device that the figures hang on; beside a run on one of another size only ratios stand."""
+    copies_own_files: bool = False
+    """True if directories of its own machine were copied: beside any run only ratios stand."""
     baseline_table: str = ""
     """The table with which others are compared row by row; empty: rows are compared within their table."""
 
@@ -83,7 +88,7 @@ class _File(Wire, frozen=True):
         rows = tuple(map(self.row_of, self.rows))
         bases = {row.name: row for row in rows if self.baseline_table and row.table == self.baseline_table}
         return tuple(
-            replace(row, base=base.figures, base_name=f"{base.name} ({base.table})") if base is not None else row
+            replace(row, base=base.figures, base_name=base.full_name) if base is not None else row
             for row, base in ((row, bases.get(row.name)) for row in rows)
         )
 
@@ -148,4 +153,6 @@ def read_publication(path: Path) -> Publication:
         machine=file.machine,
         workload=file.workload,
         rows=file.all_rows(),
+        device_bytes=parse_bytes(file.device) if file.device else 0,
+        copies_own_files=file.copies_own_files,
     )

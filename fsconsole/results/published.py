@@ -1,4 +1,4 @@
-"""Published figures as they may stand beside a run: as printed, or as ratios where the run was scaled.
+"""Published figures as they may stand beside a run: as printed, or as ratios where its sizes are others.
 
 A rate or a time of other sizes on another machine invites a comparison that means nothing. What a study found is how
 its rows differ, which is a ratio.
@@ -24,8 +24,9 @@ STANDING = {
     Metric.EXTENT_SIZE_MEDIAN: _SAME_FILES,
     # A share of files with more than one extent, likewise.
     Metric.NON_CONTIGUOUS: _SAME_FILES,
+    Metric.INODES: frozenset({Keep.FILES}),
 }
-"""Figures that stand as printed beside a scaled run, with what its scaling must have kept.
+"""Figures that stand as printed beside a run of other sizes, with any of what it must have kept.
 
 All others don't: rates and times, what counts pages, inodes or bytes in memory (they follow threads and RAM), and shares
 of CPU (they follow the device's speed)."""
@@ -34,12 +35,11 @@ of CPU (they follow the device's speed)."""
 def beside(of: Publication, plans: Sequence[Plan], own: Plan | None = None) -> Publication:
     """Return the publication as it may stand beside runs of these plans; the first one's baseline is its baseline.
 
-    own is the one whose scaling its numbers of threads follow, by default the first.
+    own is the one whose scaling its numbers of threads follow, by default the first. One that was laid already stays.
     """
-    scaled = [plan for plan in plans if plan.is_scaled]
-    if not scaled:
+    kept = [one for plan in plans if (one := _kept(of, plan)) != _ALL]
+    if not kept or of.scaled:
         return of
-    kept = {plan.scaling.keep if plan.scaling is not None else Keep.THREADS for plan in scaled}
     words = _baseline_words(plans[0])
     tables: dict[tuple[str, str], list[PublishedRow]] = {}
     for row in of.rows:
@@ -56,7 +56,30 @@ def beside(of: Publication, plans: Sequence[Plan], own: Plan | None = None) -> P
         )
         for row in of.rows
     )
-    return replace(of, rows=rows, scaled=_why(plans[0], rows))
+    # The row that others are compared with has no ratio, and may have nothing else.
+    rows = tuple(row for row in rows if row.figures or row.others or row.ratios)
+    return replace(of, rows=rows, scaled=_why(of, plans, rows))
+
+
+_ALL = frozenset(Keep)
+_LOADS = _ALL - {Keep.FILL}
+
+
+def _kept(of: Publication, plan: Plan) -> frozenset[Keep]:
+    """Return what a run has as the study had it: of a scaled one what its scaling kept."""
+    if plan.is_scaled:
+        return frozenset({plan.scaling.keep if plan.scaling is not None else Keep.THREADS})
+    if of.copies_own_files:
+        return frozenset({Keep.THREADS})
+    return _LOADS if _is_on_another_device(of, plan) else _ALL
+
+
+def _is_on_another_device(of: Publication, plan: Plan) -> bool:
+    return of.device_bytes > 0 and abs(plan.device_bytes / of.device_bytes - 1) > _NEAR
+
+
+_NEAR = 0.1
+"""Share by which devices of one size differ: 10 TB are 10.0e12 bytes of one maker, and 9.77e12 of a RAID."""
 
 
 def _memory_of(plan: Plan) -> str:
@@ -91,9 +114,15 @@ def _base_of(rows: Sequence[PublishedRow], words: Collection[str]) -> PublishedR
     return next((row for row in rows if row.as_printed in words), rows[0])
 
 
-def _as_ratios(row: PublishedRow, base: PublishedRow, kept: Collection[Keep]) -> PublishedRow:
-    stay = [one for one in row.figures if STANDING.get(one.metric, frozenset()).issuperset(kept)]
-    own = [one for one in row.others if set(one.stands).issuperset(kept)]
+def _as_ratios(row: PublishedRow, base: PublishedRow, kept: Sequence[frozenset[Keep]]) -> PublishedRow:
+    def stands(with_any: Collection[Keep]) -> bool:
+        return all(not one.isdisjoint(with_any) for one in kept)
+
+    stay = [one for one in row.figures if stands(STANDING.get(one.metric, frozenset()))]
+    own = [one for one in row.others if stands(one.stands)]
+    if row.full_name == row.base_name if row.base_name else row is base:
+        # A ratio to itself tells nothing.
+        return replace(row, figures=tuple(stay), others=tuple(own))
     if row.base_name:
         base = replace(base, as_printed=row.base_name, figures=row.base, others=())
     ratios = (
@@ -115,12 +144,23 @@ def _own_ratios(figures: Sequence[PublishedFigure], base: PublishedRow) -> Itera
             yield PublishedRatio(one.column, one.value / of, base.as_printed)
 
 
-def _why(plan: Plan, rows: Sequence[PublishedRow]) -> str:
-    """Return in a sentence what stands beside a scaled run."""
+def _why(of: Publication, plans: Sequence[Plan], rows: Sequence[PublishedRow]) -> str:
+    """Return in a sentence why figures don't stand as printed, and what stands."""
     to = dict.fromkeys(ratio.to for row in rows for ratio in row.ratios)
-    by = f" by {significant(plan.scaling.least)}" if plan.scaling is not None and plan.scaling.is_scaled else ""
-    of = f"the published row {next(iter(to))}" if len(to) == 1 else "a published row each"
-    return f"Loads are scaled{by}: published figures with x are ratios to {of}, never MB/s or seconds."
+    row = f"the published row {next(iter(to))}" if len(to) == 1 else "a published row each"
+    stands = f"published figures with x are ratios to {row}, never MB/s or seconds"
+    if not to:
+        stands = "only what is the same here stands" if rows else "nothing of it stands here"
+        stands += ": its rates and times have no other row to be ratios to"
+    return f"{_cause(of, plans)}: {stands}."
+
+
+def _cause(of: Publication, plans: Sequence[Plan]) -> str:
+    plan = plans[0]
+    if any(one.is_scaled for one in plans):
+        by = f" by {significant(plan.scaling.least)}" if plan.scaling is not None and plan.scaling.is_scaled else ""
+        return f"Loads are scaled{by}"
+    return "It copied files of its own" if of.copies_own_files else "Its device had another size"
 
 
 def ratio_column(column: str) -> str:

@@ -7,21 +7,25 @@ from dataclasses import replace
 
 import pytest
 
+from fsconsole.catalog.loader import load_catalog
 from fsconsole.model.figures import Measurement, Publication, PublishedFigure, PublishedRow
 from fsconsole.model.metrics import Metric
-from fsconsole.model.plan import Keep, Scaling, Setting
+from fsconsole.model.plan import Keep, Plan, Scaling, Setting
 from fsconsole.model.state import RunState
-from fsconsole.plan.publications import find_publication
-from fsconsole.plan.read import find_config, read_plan
+from fsconsole.plan.expand import build_plan
+from fsconsole.plan.planfile import TargetSpec
+from fsconsole.plan.publications import all_publications, find_publication
+from fsconsole.plan.read import find_config, list_configs, read_plan
 from fsconsole.results.environment import Varied
 from fsconsole.results.grid import build_grid
 from fsconsole.results.json import render_json
 from fsconsole.results.markdown import render_markdown
-from fsconsole.results.published import STANDING, beside
+from fsconsole.results.published import STANDING, beside, ratio_text
 from fsconsole.results.sides import compare_sides, sides_of
 from fsconsole.results.sides_export import sides_csv, sides_json
 from fsconsole.results.sides_text import sides_markdown, sides_text
 from fsconsole.results.text import ReportPage, render_text
+from fsconsole.text import GIB, KIB, MIB
 from tests.unit.results import build
 
 PRINTED = {"ext4 base": (7777e6, 41.0, 88.5), "xfs": (5555e6, 6.3, 77.25)}
@@ -87,11 +91,9 @@ def test_beside_a_scaled_run_no_published_rate_or_time_is_written_anywhere(keep:
 def test_ratios_are_to_the_published_row_of_the_runs_baseline_and_labelled() -> None:
     state = run_of(Keep.THREADS)
     text = render_text(state, build_grid(state, publication=STUDY), standing="finished")
-    own, ext4, xfs, published = [
-        line.split() for line in text.splitlines() if line.startswith(("ext4", "xfs", "  pub"))
-    ][:4]
-    assert (own[0], xfs[0], ext4[0]) == ("ext4", "xfs", "published")
-    assert "1.00x" in ext4
+    own, xfs, published = [line.split() for line in text.splitlines() if line.startswith(("ext4", "xfs", "  pub"))][:3]
+    # What others are compared with has no line: 1.00x of itself tells nothing.
+    assert (own[0], xfs[0], published[0]) == ("ext4", "xfs", "published")
     assert "0.714x" in published
     assert "0.154x" in published, "6.3 / 41 extents of files that are smaller here"
     said = "Loads are scaled by 0.04: published figures with x are ratios to the published row ext4 base, never MB/s or seconds."
@@ -106,9 +108,9 @@ def test_what_follows_the_size_of_a_file_stands_where_that_was_kept() -> None:
     for keep in Keep:
         laid = beside(STUDY, [run_of(keep).request.plan])
         extents = [row.value(Metric.EXTENTS_MEAN) for row in laid.rows]
-        assert extents == ([6.3, 41.0] if keep in (Keep.FILE_SIZE, Keep.FILL) else [None, None])
-        largest = [row.other("largest extent") for row in laid.rows]
-        assert largest == ([420.0, 420.0] if keep is Keep.FILE_SIZE else [None, None])
+        assert extents == ([6.3, 41.0] if keep in (Keep.FILE_SIZE, Keep.FILL) else [None])
+        largest = [row.other("largest extent") for row in laid.rows if row.as_printed == "xfs"]
+        assert largest == ([420.0] if keep is Keep.FILE_SIZE else [None])
         assert all(row.value(Metric.DURABLE) is None and row.other("seeks") is None for row in laid.rows)
     # Of runs that were scaled in different ways what one of them changed doesn't stand.
     plans = [run_of(keep).request.plan for keep in (Keep.FILE_SIZE, Keep.FILES)]
@@ -121,6 +123,101 @@ def test_a_run_from_before_scaling_was_journalled_tells_by_its_note() -> None:
     assert beside(STUDY, [plan]) == STUDY
     noted = replace(plan, notes=("file sizes were scaled down; the cells show them as they will be",))
     assert beside(STUDY, [noted]).rows[0].figures == ()
+
+
+def plan_of(name: str, size_bytes: int, tree_bytes: int = 0) -> Plan:
+    """Return a shipped plan on one device, with the tree that its copy finds."""
+    plan_file = read_plan(find_config(name))
+    loads = [
+        replace(load, sources_bytes=tree_bytes, sources_files=9 if tree_bytes else 0) for load in plan_file.workloads
+    ]
+    target = TargetSpec("/dev/loop3", size_bytes, is_scratch=True)
+    return build_plan(replace(plan_file, workloads=tuple(loads), repeats=1), (target,), load_catalog(), run_id="run")
+
+
+def test_what_was_laid_beside_a_run_stays_as_it_is_and_its_columns_are_shown() -> None:
+    state = run_of(Keep.THREADS)
+    laid = beside(STUDY, [state.request.plan])
+    assert beside(laid, [state.request.plan]) is laid
+    found = compare_sides(sides_of([[state], STUDY], ()))
+    assert "seeks ratio" in sides_text(found, 160)
+
+
+TEN_TB = 10**13
+
+
+def test_figures_of_a_device_stand_as_printed_on_one_of_its_size_alone() -> None:
+    for of, name in (("lowe-2009-mkfs-mkfs", "lowe-2009-mkfs"), ("lowe-2009-csv", "lowe-2009-bonnie-files")):
+        publication = find_publication(of)
+        for size in (400 * MIB, 5 * TEN_TB):
+            plan = plan_of(name, size)
+            assert not plan.is_scaled
+            laid = beside(publication, [plan])
+            assert not [one for row in laid.rows for one in (*row.figures, *row.others)], of
+            assert "device had another size: published figures with x are ratios" in laid.scaled
+            assert laid.scaled.endswith("never MB/s or seconds.")
+        for size in (TEN_TB, 9_770_000_000_000):
+            assert beside(publication, [plan_of(name, size)]) == publication
+    ext4, larger = find_publication("lowe-2009-mkfs-mkfs").rows[:2]
+    laid = beside(find_publication("lowe-2009-mkfs-mkfs"), [plan_of("lowe-2009-mkfs", 400 * MIB)])
+    assert [row.ratio(Metric.MKFS) for row in laid.rows] == [218 / 282.252, 1630 / 282.252]
+    assert {one.to for row in laid.rows for one in row.ratios} == {ext4.as_printed}
+    assert larger.as_printed in {row.as_printed for row in laid.rows}
+    # A run of before is of a device that isn't known.
+    old = replace(plan_of("lowe-2009-mkfs", TEN_TB), device_bytes=0)
+    assert not [row for row in beside(find_publication("lowe-2009-mkfs-mkfs"), [old]).rows if row.figures]
+
+
+@pytest.mark.parametrize("name", ["peiffer-2005-cp-rm", "peiffer-2005-eight-directories"])
+def test_beside_a_copy_of_other_files_stand_ratios_and_per_cent_whatever_their_size(name: str) -> None:
+    for tree in (293 * KIB, 2 * 10**9):
+        plan = plan_of(name, 64 * GIB, tree)
+        assert not plan.is_scaled
+        after = beside(find_publication("peiffer-2005-after"), [plan])
+        assert not [one for row in after.rows for one in row.figures]
+        assert {one.unit for row in after.rows for one in row.others} == {"%"}
+        assert after.rows[0].other("sys difference") == 0.67
+        assert after.rows[0].ratio(Metric.SYSTEM) == 18.10 / 17.98
+        assert "never MB/s or seconds" in after.scaled
+        # What others are compared with has no ratio of its own: it says so.
+        before = beside(find_publication("peiffer-2005-before"), [plan])
+        assert before.rows == ()
+        assert before.scaled.startswith("It copied files of its own: nothing of it stands here")
+
+
+@pytest.mark.parametrize(
+    ("million", "name", "files", "full"),
+    [(2, "lowe-2009-check", 2003101, 51), (6, "lowe-2009-check-6-million", 6193839, 25)],
+)
+def test_of_lowes_checks_files_and_fill_stand_and_6_million_are_ratios_to_2(
+    million: int, name: str, files: int, full: float
+) -> None:
+    laid = beside(find_publication(f"lowe-2009-fsck-{million}-million"), [plan_of(name, 200 * GIB)])
+    (row,) = laid.rows
+    assert [(one.metric, one.value) for one in row.figures] == [(Metric.INODES, files)]
+    assert [(one.column, one.value) for one in row.others] == [("full", full)]
+    assert row.ratio(Metric.CHECK) == (747 / 285.834 if million == 6 else None)
+    assert all(one.to.endswith("(2-million)") for one in row.ratios)
+    assert ("only what is the same here stands" in laid.scaled) is (million == 2)
+
+
+def test_no_shipped_row_is_a_ratio_to_itself_beside_any_plan_of_a_study() -> None:
+    studies = ("bull", "cao", "chinner", "lowe", "peiffer")
+    names = [path.stem for path in list_configs() if path.stem.startswith(studies)]
+    plans = [plan_of(name, size) for name in names for size in (400 * MIB, 200 * GIB)]
+    plans += [run_of(keep).request.plan for keep in Keep]
+    assert len(names) > 10
+    for publication in all_publications():
+        for plan in plans:
+            for row in beside(publication, [plan]).rows:
+                assert row.figures or row.others or row.ratios
+                assert not [one for one in row.ratios if one.to in (row.as_printed, row.full_name)], publication.name
+                assert not row.ratios or {ratio_text(one.ratio) for one in row.ratios} != {"1.00x"}, row
+
+
+def test_a_publication_of_which_nothing_stands_is_written_everywhere_with_its_reason() -> None:
+    for text in every_text(run_of(Keep.FILES), find_publication("peiffer-2005-before"))[:6]:
+        assert "nothing of it stands here" in " ".join(text.split()), text
 
 
 def test_a_published_row_of_a_load_stands_beside_that_load_alone_and_one_of_no_load_here_is_shown_apart() -> None:
@@ -198,7 +295,8 @@ def test_every_shipped_table_can_stand_beside_a_scaled_run() -> None:
     document = json.loads(every_text(state, find_publication("chinner-2012"))[3])
     ext4 = document["published"]["rows"][0]
     assert [one["metric"] for one in ext4["figures"]] == ["extents_mean"]
-    assert {one["column"] for one in ext4["ratios"]} >= {"durable", "BdiWriteback", "b_dirty"}
+    (xfs,) = (row for row in document["published"]["rows"] if row["as_printed"] == "xfs")
+    assert {one["column"] for one in xfs["ratios"]} >= {"durable", "BdiWriteback", "b_dirty"}
 
 
 def run_of_settings(*settings: tuple[tuple[str, str], ...]) -> RunState:
@@ -266,12 +364,13 @@ def test_over_an_axis_of_settings_a_published_row_stands_once_beside_the_value_o
 
 def test_where_the_data_follow_the_memory_another_memory_is_no_other_setting() -> None:
     settings = (*READ_2MIB, ("memory", "1GiB"))
-    of = replace(STUDY, rows=(replace(row("xfs"), settings=(*READ_2MIB, ("memory", "2GiB"))),))
+    there = (*READ_2MIB, ("memory", "2GiB"))
+    of = replace(STUDY, rows=tuple(replace(one, settings=there) for one in (row("ext4 base"), row("xfs"))))
     for keep in Keep:
         state = run_of_settings(settings)
         plan = replace(state.request.plan, scaling=Scaling(keep, 0.5, 0.5, is_scaled=True))
         state = replace(state, request=replace(state.request, plan=plan))
-        (group,) = compare_sides(sides_of([[state], of], ())).blocks[0].groups
+        (group,) = (one for one in compare_sides(sides_of([[state], of], ())).blocks[0].groups if one.base)
         assert len(group.rows) == (2 if keep is Keep.DATA_TO_RAM else 1), keep
 
 
