@@ -59,7 +59,7 @@ HINTS = {
     RESYNCING: "Wait for it, `mdadm --wait DEVICE`, or go on: each cell's figures are labelled.",
     "inactive-array": "`mdadm --run DEVICE` starts it if enough members are there; `cat /proc/mdstat` shows them.",
     "read-only": "A switch on the medium, or `blockdev --setrw DEVICE`, if it may be written at all.",
-    TOO_SMALL: 'Choose a larger device, smaller files, or `scale = "fit"` in the plan.',
+    TOO_SMALL: 'Choose a larger device, or in the plan smaller files, `scale = "fit"`, or of a copy a smaller `at_most`.',
     "too-large": "Choose a smaller device, or a partition of it.",
     "undetermined": "Run as root; `fsconsole doctor` shows what this system hides.",
     SHARED: "The system disturbs its figures: better choose a disk of its own. Nothing else on that disk is wiped.",

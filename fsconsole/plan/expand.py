@@ -15,7 +15,7 @@ from fsconsole.catalog.filesystem import NOTHING_KNOWN, Catalog, Filesystem, Kno
 from fsconsole.errors.targets import NoCellRuns, PlanBadValue
 from fsconsole.model.plan import ArraySpec, Cell, Equalise, Estimate, Keep, Order, Plan, Setting, Step, StepKind
 from fsconsole.model.state import OPEN_STATUSES, RunState
-from fsconsole.model.workload import BUILT_IN, Workload
+from fsconsole.model.workload import BUILT_IN, Workload, WorkloadKind
 from fsconsole.plan import arrays, planfile, raw
 from fsconsole.plan.ageing import aged_bytes, full_bytes, left_bytes
 from fsconsole.plan.arrays import EVERY_LEVEL, Lacking, Site
@@ -403,6 +403,8 @@ def _reasons(cell: Cell, site: Site, filesystem: Filesystem | None) -> Iterator[
         yield from raw.raw_reasons(site.target)
         return
     size_bytes, wanted_bytes = site.target.size_bytes, written_bytes(cell.workloads)
+    usable = usable_bytes(site.target, filesystem)
+    usable = int(TREE_SHARE * usable) if _tree_bytes(cell.workloads) else usable
     wanted_bytes += crash_load(size_bytes).total_bytes if cell.after.crash else 0
     left = left_bytes(cell.age, size_bytes)
     has = f"{site.target.path} has {units.format_bytes(size_bytes)}"
@@ -412,16 +414,28 @@ def _reasons(cell: Cell, site: Site, filesystem: Filesystem | None) -> Iterator[
         yield f"{filesystem.name} takes at most {units.format_bytes(filesystem.max_bytes)}, {has}"
     elif cell.age is not None and full_bytes(cell.age, size_bytes) > usable_bytes(site.target, filesystem):
         yield f"ageing fills {units.format_bytes(full_bytes(cell.age, size_bytes))}, {has}: set a smaller fill"
-    elif size_bytes and wanted_bytes + left > usable_bytes(site.target, filesystem):
+    elif size_bytes and wanted_bytes + left > usable:
         aged = f", of which ageing leaves {units.format_bytes(left)} taken" if left else ""
+        aged = aged or (
+            f", of which a copy may take {units.format_bytes(usable)}" if _tree_bytes(cell.workloads) else ""
+        )
         yield f"the workloads write {units.format_bytes(wanted_bytes)}, {has}{aged}: use {smaller(cell.workloads)}"
+
+
+TREE_SHARE = 0.9
+"""Of the usable size, for a copied tree: small files end in blocks half used, and ext keeps a journal, and 5 % for root."""
+
+
+def _tree_bytes(workloads: Sequence[Workload]) -> int:
+    """Return the bytes that copies bring from outside, at_most where the tree wasn't counted."""
+    return sum(load.total_bytes for load in workloads if load.kind is WorkloadKind.COPY and load.sources)
 
 
 def smaller(workloads: Sequence[Workload]) -> str:
     """Return what makes loads of a cell fit: a tree is not scaled, nor is a job file."""
     most = written_bytes(workloads) // 2
-    if sum(load.sources_bytes for load in workloads) > most:
-        return "at_most for the copy"
+    if _tree_bytes(workloads) > most:
+        return "a smaller at_most for the copy, or a larger device (scale changes no copy)"
     if sum(written_bytes([load]) for load in workloads if load.job) > most:
         return "smaller sizes in the job file"
     return 'scale = "fit"'

@@ -80,7 +80,7 @@ def warm(work: CellWork, step: Step) -> StepResult:
 
 
 def _require_room(work: CellWork, load: Workload, counts: Counts) -> None:
-    """Raise StepFailed where sources have grown since the plan was made so that no copy of them fits; none is read then."""
+    """Raise StepFailed where no copy of the sources fits; none is read then."""
     with ExitStack() as opened:
         root = open_mount(work)
         opened.callback(os.close, root)
@@ -88,9 +88,14 @@ def _require_room(work: CellWork, load: Workload, counts: Counts) -> None:
     wanted, free_bytes = copied_bytes(load, counts), room.f_bavail * room.f_frsize
     if wanted > free_bytes:
         has = f"the filesystem on {work.cell.target} has {format_bytes(free_bytes)} free"
-        raise StepFailed(
-            f"sources of '{load.name}' have grown to {format_bytes(wanted)} since the plan was made, and {has}"
-        )
+        raise StepFailed(f"{too_much_words(load, wanted)}, and {has}")
+
+
+def too_much_words(load: Workload, wanted_bytes: int) -> str:
+    """Return that a copy's sources are too large, and whether they were smaller when the plan was made."""
+    if 0 < load.sources_bytes < wanted_bytes:
+        return f"sources of '{load.name}' have grown to {format_bytes(wanted_bytes)} since the plan was made"
+    return f"sources of '{load.name}' have {format_bytes(wanted_bytes)}"
 
 
 def manifest_words(digest: str) -> str:

@@ -20,6 +20,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Step, StepKind
 from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.system.files import opened
+from fsconsole.text import GIB
 from fsconsole.workloads.manifest import Manifest
 from fsconsole.workloads.protocol import LoadResult
 
@@ -124,6 +125,16 @@ def test_what_is_gone_foreign_or_a_way_out_ends_the_cell(tree: Path) -> None:
     assert Work(a_copy(tree)).warm()
     with pytest.raises(Interrupted):
         Work(a_copy(tree), is_interrupted=True).warm()
+
+
+def test_sources_have_grown_only_where_they_are_larger_than_when_the_plan_was_made() -> None:
+    for planned, words in (
+        (0, "have 2.0 GiB"),
+        (2 * GIB, "have 2.0 GiB"),
+        (GIB, "have grown to 2.0 GiB since the plan was made"),
+    ):
+        load = Workload("cp", WorkloadKind.COPY, 1, 0, 0, 65536, sources=("/usr",), sources_bytes=planned)
+        assert sources.too_much_words(load, 2 * GIB) == f"sources of 'cp' {words}"
 
 
 def test_files_in_the_page_cache_are_what_a_load_finds(tree: Path) -> None:

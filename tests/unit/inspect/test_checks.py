@@ -97,6 +97,18 @@ def test_e2fscks_share_of_fragmented_files_is_read() -> None:
     assert {line: checks.non_contiguous_percent(f"Pass 5\n{line}\n") for line in lines} == lines
 
 
+@given(
+    st.integers(0, 10**9), st.integers(1, 10**9), st.integers(0, 1000), st.text(alphabet="ab ()%/.0\n"), st.booleans()
+)
+def test_whatever_stands_around_it_a_share_that_e2fsck_printed_is_read_as_printed(
+    files: int, inodes: int, tenths: int, around: str, is_there: bool
+) -> None:
+    """e2fsck prints tenths of a per cent (e2fsck/unix.c, show_stats); no other text makes a share."""
+    line = f"/dev/x: {files}/{inodes} files ({tenths // 10}.{tenths % 10}% non-contiguous), 1/2 blocks"
+    found = checks.non_contiguous_percent(f"{around}\n{line if is_there else ''}\n{around}")
+    assert found == (tenths / 10 if is_there else None)
+
+
 COMPLAINTS = {
     "e2fsck-1.47.0-repaired": "Entry 'f3' in /d (12) has deleted/unused inode 15.  Clear? yes",
     "e2fsck-1.47.0-missing": "e2fsck: No such file or directory while trying to open /nope",

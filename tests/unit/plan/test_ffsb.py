@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fsconsole.catalog.loader import load_catalog
 from fsconsole.errors.targets import PlanBadValue, PlanUnknownKey, ProfileRefused
 from fsconsole.model.workload import (
     WHOLE_FILE,
@@ -19,9 +20,10 @@ from fsconsole.model.workload import (
     WorkloadKind,
 )
 from fsconsole.plan.draft import plan_to_toml
-from fsconsole.plan.expand import workload_choices
+from fsconsole.plan.expand import build_plan, workload_choices
 from fsconsole.plan.ffsb import list_profiles, workload_tables
 from fsconsole.plan.ffsb_profile import Syntax, parse_profile
+from fsconsole.plan.planfile import TargetSpec
 from fsconsole.plan.read import list_configs, parse_plan, read_plan
 from fsconsole.text import GIB, KIB, MIB, printable
 from tests.unit.plan.examples import VARIANT
@@ -176,6 +178,23 @@ def test_the_five_plans_have_1_48_and_192_threads() -> None:
         assert [choice[-1].threads for choice in choices] == [1, 48, 192]
         assert all(load.threads == 1 for choice in choices for load in choice[:-1])
         assert parse_plan(plan_to_toml(plan), "again.toml") == plan
+
+
+def test_on_a_small_device_the_five_plans_have_fewer_files_of_the_same_size() -> None:
+    for path in (path for path in list_configs() if path.stem.startswith("ffsb-")):
+        plan_file = read_plan(path)
+        plans = [
+            build_plan(plan_file, (TargetSpec("/dev/loop3", size),), load_catalog(), run_id="run")
+            for size in (64 * GIB, 400 * MIB)
+        ]
+        large, small = ({cell.workloads for cell in plan.cells} for plan in plans)
+        sizes = [
+            {(load.name, load.threads, load.file_size_bytes, load.size_weights) for loads in of for load in loads}
+            for of in (large, small)
+        ]
+        assert sizes[0] == sizes[1], path
+        assert not [cell.unavailable for cell in plans[1].cells if cell.unavailable], path
+        assert plans[1].is_scaled is (path.stem != "ffsb-large-file-create")
 
 
 def test_every_key_of_6_0_that_means_a_load_is_taken(tmp_path: Path) -> None:

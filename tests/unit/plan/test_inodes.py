@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.model.plan import Variant
@@ -46,6 +48,32 @@ def test_mke2fs_makes_the_inodes_that_were_counted_beforehand(
     (made,) = [int(line.split(":")[1]) for line in out.splitlines() if line.startswith("Inode count")]
     conf = parse_mke2fs_conf(Path("/etc/mke2fs.conf").read_text())
     assert inodes_made(Variant("x", filesystem, words), size_bytes, conf) == made
+
+
+NAMES = st.sampled_from(["blocksize", "inode_size", "inode_ratio"])
+SETTINGS = st.dictionaries(NAMES, st.integers(-1, 10**9), min_size=1)
+
+
+@given(
+    SETTINGS,
+    st.dictionaries(st.sampled_from(["ext4", "small", "big"]), SETTINGS, max_size=3),
+    st.sampled_from(
+        ["", "# inode_ratio = 1\n", "; blocksize = 1\n", "\tbase_features = sparse_super,filetype\n", "\n", "}\n"]
+    ),
+    st.text(),
+)
+def test_a_mke2fs_conf_is_read_as_it_was_written_and_any_text_is_read_without_an_error(
+    defaults: dict[str, int], types: dict[str, dict[str, int]], between: str, wild: str
+) -> None:
+    def lines(of: dict[str, int]) -> str:
+        return between.join(f"\t{name} = {number}\n" for name, number in of.items())
+
+    tables = "".join(f"\t{name} = {{\n{lines(of).replace('}', '')}\t}}\n" for name, of in types.items())
+    text = f"[options]\n\tinode_ratio = 7\n[defaults]\n{between}{lines(defaults)}[fs_types]\n{tables}"
+    assert parse_mke2fs_conf(text) == Mke2fsConf(defaults, types)
+    # It is the machine's own file, and may hold anything.
+    found = parse_mke2fs_conf(wild)
+    assert all(found.value(name, ("ext4",)) > 0 for name in ("blocksize", "inode_size", "inode_ratio"))
 
 
 def test_settings_of_mke2fs_conf_hold_before_the_shipped_ones() -> None:

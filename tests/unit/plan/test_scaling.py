@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.errors.targets import PlanBadValue
+from fsconsole.errors.targets import NoCellRuns, PlanBadValue
 from fsconsole.model.plan import Keep, Plan, Scaling
 from fsconsole.model.wire import decode, encode
 from fsconsole.plan.draft import plan_to_toml
-from fsconsole.plan.expand import build_plan
+from fsconsole.plan.expand import build_plan, require_runnable
 from fsconsole.plan.planfile import TargetSpec, written_bytes
 from fsconsole.plan.read import parse_plan
 from fsconsole.text import GIB, KIB, MIB, TIB
@@ -49,12 +49,15 @@ kind = "delete"
 """
 
 
-def planned(text: str, size_bytes: int, memory_bytes: int = 0, **changes: object) -> Plan:
-    """Return a plan on one device."""
+def planned(text: str, size_bytes: int, memory_bytes: int = 0, *, tree: int = 0) -> Plan:
+    """Return a plan on one device; a copy finds a tree of so many bytes."""
     plan_file = parse_plan(HEAD + text, "p.toml")
     assert parse_plan(plan_to_toml(plan_file), "again.toml") == plan_file
+    loads = [replace(load, sources_bytes=tree) if load.sources else load for load in plan_file.workloads]
     target = TargetSpec("/dev/loop3", size_bytes, is_scratch=True)
-    plan = build_plan(replace(plan_file, **changes), (target,), load_catalog(), run_id="r", memory_bytes=memory_bytes)
+    plan = build_plan(
+        replace(plan_file, workloads=tuple(loads)), (target,), load_catalog(), run_id="r", memory_bytes=memory_bytes
+    )
     assert decode(Plan, encode(plan)) == plan
     return plan
 
@@ -174,6 +177,23 @@ def test_keys_that_contradict_each_other_are_refused_with_what_is_wanted() -> No
         with pytest.raises(Exception, match=words) as caught:
             parse_plan(head + said + "\n" + VARIANT + WRITERS, "p.toml")
         assert isinstance(caught.value, PlanBadValue) or "unknown" in str(caught.value)
+
+
+def test_a_copy_is_not_scaled_and_one_that_does_not_fit_says_both_sizes_and_what_to_do() -> None:
+    load = '[[workload]]\nname = "cp"\nkind = "copy"\nsources = ["/usr"]\nat_most = "2GB"\n'
+    # Counted, or not yet; 2 GiB have no room for 1.9 GiB of small files beside a journal.
+    for counted in (0, 1_990_000_000):
+        for size in (400 * MIB, 2 * GIB):
+            plan = planned(VARIANT + load, size, tree=counted)
+            (why,) = {cell.unavailable for cell in plan.cells}
+            assert "the workloads write 1.9 GiB, /dev/loop3 has " in why
+            assert "of which a copy may take" in why
+            assert why.endswith("use a smaller at_most for the copy, or a larger device (scale changes no copy)")
+            assert (plan.cells[0].workloads[0].at_most_bytes, plan.is_scaled) == (2 * 10**9, False)
+            with pytest.raises(NoCellRuns) as caught:
+                require_runnable(plan, "p.toml")
+            assert 'scale = "fit"' not in f"{caught.value} {caught.value.hint}"
+        assert {cell.unavailable for cell in planned(VARIANT + load, 3 * GIB, tree=counted).cells} == {""}
 
 
 @given(

@@ -16,6 +16,7 @@ from fsconsole.results.content import ColumnScale, scale_for
 from fsconsole.results.figures import figures_of, spread_percent, summarise
 from fsconsole.results.grid import build_grid
 from fsconsole.text import KIB, MIB
+from fsconsole.workloads.protocol import LoadResult, generator_measurements
 from tests.unit.results import build
 
 STEPS = (*build.STEPS, Step(StepKind.DELETE_UNMOUNT, "unmount"))
@@ -33,6 +34,20 @@ def ended(kind: StepKind, outcome: Outcome | None, status: CellStatus = CellStat
 
 def value(state: CellState, metric: Metric) -> float | None:
     return figures_of(CELL, state, None).value(metric)
+
+
+def test_cpu_efficiency_is_what_a_second_of_the_generators_cpu_moves() -> None:
+    # By hand: 2 s of CPU for 512 MiB are 4 s for 1 GiB, and 1 s of CPU moved 512 MiB / 2 = 256 MiB.
+    figures = {**build.FIGURES, Metric.GENERATOR_PER_GIB: 4.0}
+    state = CellState(0, CellStatus.DONE, 1, "", build.finished_steps(figures, kinds=STEPS))
+    result = LoadResult((), 512 * MIB, 0, 10**9, 0, 0, 1.5, 0.5, is_whole=True)
+    (_, cost) = generator_measurements(result, 9 * 10**9)
+    assert (cost.metric, cost.value) == (Metric.GENERATOR_PER_GIB, 4.0)
+    assert value(state, Metric.CPU_EFFICIENCY) == 268_435_456
+    free = CellState(
+        0, CellStatus.DONE, 1, "", build.finished_steps({**figures, Metric.GENERATOR_PER_GIB: 0.0}, kinds=STEPS)
+    )
+    assert value(free, Metric.CPU_EFFICIENCY) is None
 
 
 def test_a_load_whose_drain_failed_has_no_rate_and_is_in_no_median() -> None:
