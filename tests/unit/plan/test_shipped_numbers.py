@@ -213,34 +213,34 @@ large files: create t=128 n=128 of=1GiB b=64KiB
 
 ffsb-large-file-create
 # configs/ffsb/large-file-create.ffsb: 1 GB, 64 KB, 300 s; 1, 48 and 192 threads as Chinner's and one
-x5
+x5 keep=file-size
 ext4; xfs; btrfs
 large-file create: create t=1,48,192 of=1GiB b=64KiB 300s
 
 ffsb-large-file-random-read
 # FFSB 5.2.1, examples/profile_largefile_random_read: 100 files of 40 MB, reads of 40 MB in blocks of 4 KB
-x5
+x5 keep=file-size
 ext4; xfs; btrfs
 large-file random read, file set: create n=100 of=40MiB b=4KiB
 large-file random read: mix t=1,48,192 b=4KiB from=large-file random read, file set each=40MiB 300s random-read*1 all-files cold
 
 ffsb-large-file-random-write
 # the same with writes
-x5
+x5 keep=file-size
 ext4; xfs; btrfs
 large-file random write, file set: create n=100 of=40MiB b=4KiB
 large-file random write: mix t=1,48,192 b=4KiB from=large-file random write, file set each=40MiB 300s random-write*1 all-files
 
 ffsb-large-file-sequential-read
 # FFSB 5.2.1, examples/profile_largefile_sequential_read: whole files of 40 MB, blocks of 4 KB
-x5
+x5 keep=file-size
 ext4; xfs; btrfs
 large-file sequential read, file set: create n=100 of=40MiB b=4KiB
 large-file sequential read: mix t=1,48,192 b=4KiB from=large-file sequential read, file set each=all 300s read*1 all-files cold
 
 ffsb-mail-server
 # FFSB 5.2.1, old-profiles/prof_mailsrv_50: 100,000 files of 4 to 64 KB in 100 directories and their parent, 4 KB, 120 s; append, create, delete 2 : 2 : 1
-x5
+x5 keep=file-size
 ext4; xfs; btrfs
 mail server, file set: create n=100000 of=4KiB..64KiB b=4KiB dir=991
 mail server: mix t=1,48,192 of=4KiB..64KiB b=4KiB from=mail server, file set each=4KiB 120s append*2 create*2 delete*1
