@@ -356,11 +356,12 @@ def as_left(state: RunState, *, alive: bool) -> RunState:
 
 @dataclass(frozen=True, slots=True)
 class CellCount:
-    """Cells of a run: those that can run, how many of them have ended, whatever end, and those that can't run."""
+    """Cells of a run: those that can run, how many of them have ended, whatever end, those that can't run, and those of repeated rounds."""
 
     ended: int
     able: int
     unable: int
+    repeated: int = 0
 
     @property
     def left(self) -> int:
@@ -370,12 +371,13 @@ class CellCount:
     @property
     def words(self) -> str:
         """The same in words: "2 of 5 cells, 3 can't run"."""
-        return f"{self.ended} of {counted(self.able, 'cell')}{self.unable_words}"
+        return f"{self.ended} of {counted(self.able, 'cell')}{self.other_words}"
 
     @property
-    def unable_words(self) -> str:
-        """What is said behind the other two: ", 3 can't run"; empty where all can."""
-        return f", {self.unable:,} {cell_word(CellStatus.UNAVAILABLE)}" if self.unable else ""
+    def other_words(self) -> str:
+        """What is said behind the other two: ", 2 repeated, 3 can't run"; empty where all can run, and none was repeated."""
+        unable = f", {self.unable:,} {cell_word(CellStatus.UNAVAILABLE)}" if self.unable else ""
+        return f", {self.repeated:,} repeated{unable}" if self.repeated else unable
 
 
 def count_cells(state: RunState) -> CellCount:
@@ -388,14 +390,15 @@ def count_cells(state: RunState) -> CellCount:
         if cell.status is not CellStatus.UNAVAILABLE and not planned[cell.index].unavailable
     ]
     ended = sum(cell.status not in OPEN_STATUSES for cell in able)
-    return CellCount(ended, len(able), len(state.cells) - len(able))
+    return CellCount(ended, len(able), len(state.cells) - len(able), sum(cell.redo > 0 for cell in planned))
 
 
 def cells_in_words(state: RunState) -> str:
     """Return the cells counted by status: "4 cells: 2 done, 1 failed, 1 pending", and what ended the run early."""
     numbers = {status: sum(cell.status is status for cell in state.cells) for status in CellStatus}
     words = ", ".join(f"{number} {cell_word(status)}" for status, number in numbers.items() if number)
-    total = counted(len(state.cells), "cell")
+    repeated = count_cells(state).repeated
+    total = counted(len(state.cells), "cell") + (f", {repeated} of them of repeated rounds" if repeated else "")
     early = next(
         (f"; {look.words}" for look in state.looks if look.decided and look.round < state.request.plan.repeats), ""
     )

@@ -108,7 +108,7 @@ def run_words(state: RunState, now_ns: int, *, per_cell_s: float | None = None) 
         left = "pauses after this cell"
     left = "stops after this cell" if state.stops_after else left
     cells = count_cells(state)
-    return f"{paused}{cells.ended}/{cells.able} cells{cells.unable_words}  {left}"
+    return f"{paused}{cells.ended}/{cells.able} cells{cells.other_words}  {left}"
 
 
 def step_words(state: RunState, step: StepState, sample: Sample | None, now_ns: int) -> str:

@@ -48,6 +48,7 @@ from fsconsole.show.progress import (
 from fsconsole.show.race import MOST_ROWS
 from fsconsole.text import (
     cells_of,
+    counted,
     decode,
     error_reason,
     pad_right,
@@ -301,6 +302,12 @@ def event_line(snapshot: RunSnapshot, width: int) -> str:
     if fresh:
         latest = fresh[-1]
         return shorten_end(printable(f"warning: {latest.kind.value.replace('-', ' ')}: {latest.reason}"), width)
+    of_repeated = (
+        one for one in reversed(state.repeated) if running is not None and running.index == one.cells[0].index
+    )
+    if (again := next(of_repeated, None)) is not None:
+        words = f"round {again.repeat} runs again, {counted(len(again.cells), 'cell')} more: {again.reason}"
+        return shorten_end(printable(words), width)
     last = state.current_cell if state.current_cell is not None else len(state.cells)
     # Cells that a look skipped have no steps.
     over = (

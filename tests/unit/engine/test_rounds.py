@@ -16,10 +16,11 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import RAW, Variant
 from fsconsole.model.rounds import due_look, is_look_possible, round_to_repeat
 from fsconsole.model.state import CellState, CellStatus, RunState
-from fsconsole.results.figures import cells_in_words
+from fsconsole.results.figures import cells_in_words, count_cells
 from fsconsole.results.grid import build_grid
 from fsconsole.results.spread import spread_of
 from fsconsole.show.progress import plain_lines
+from fsconsole.show.run import event_line
 from fsconsole.text import GIB
 from tests.unit.results import build
 
@@ -113,6 +114,10 @@ def test_a_disturbed_round_is_repeated_before_the_look_at_most_one_in_five_round
     cells = tuple(changed(state.request.plan.cells[n], index=24 + n - 6, redo=1) for n in (6, 7))
     state = told(state, RoundRepeated(1, 4, again.reason, cells))
     assert not is_look_possible(state), "its repetition is still to run"
+    assert cells_in_words(state).startswith("26 cells, 2 of them of repeated rounds: ")
+    assert count_cells(state).words.endswith(" of 26 cells, 2 repeated")
+    runs = replace(state, current_cell=24, cells=(*state.cells[:24], build.running(24), state.cells[25]))
+    assert event_line(build.snapshot(runs), 80).startswith("round 4 runs again, 2 cells more: ")
     state = replace(state, cells=(*state.cells[:24], build.done(24), build.done(25)))
     assert (round_to_repeat(state), is_look_possible(state)) == (None, True)
     state = looked(state)
