@@ -88,13 +88,22 @@ def test_mkfs_over_bytes_per_inode_and_stripes_with_the_space_that_is_left(devic
     assert usable["ext4 -i 65536"] > usable["ext4 -i 8192 stride=32 stripe_width=320"]
 
 
-def test_checks_of_many_files_forced_and_unforced_and_the_recovery(device: str, tmp_path: pathlib.Path) -> None:
-    changes = {"-N 2200000": "-N 3500", "2000000": "2000", "10TB": "10GB"}
-    state, _ = carried_out(smaller("lowe-2009-check", changes, '"ext4"'), device, tmp_path)
+@pytest.mark.parametrize(
+    ("name", "changes", "what"),
+    [
+        ("lowe-2009-check", {"-N 2200000": "-N 3500", "2000000": "2000", "10TB": "10GB"}, (2000, 0.51)),
+        ("lowe-2009-check-6-million", {"-N 6600000": "-N 2500", "6000000": "1500", "10TB": "2500MB"}, (1500, 0.25)),
+    ],
+)
+def test_checks_of_many_files_forced_and_unforced_and_the_recovery_on_a_filesystem_as_full_as_his(
+    device: str, tmp_path: pathlib.Path, name: str, changes: dict[str, str], what: tuple[int, float]
+) -> None:
+    files, fill = what
+    state, _ = carried_out(smaller(name, changes, '"ext4"'), device, tmp_path)
     (cell,) = done_cells(state).values()
     assert (cell.value(Metric.CHECK) or 0) > 0
-    assert cell.value(Metric.INODES) == pytest.approx(2000, rel=0.02)
-    assert (cell.value(Metric.USED) or 0) == pytest.approx(0.51 * 320 * MIB, rel=0.25)
+    assert cell.value(Metric.INODES) == pytest.approx(files, rel=0.02)
+    assert (cell.value(Metric.USED) or 0) == pytest.approx(fill * 320 * MIB, rel=0.25)
     for metric in (
         Metric.QUICK_CHECK, Metric.QUICK_CHECK_USER, Metric.NON_CONTIGUOUS, Metric.RECOVER, Metric.RECOVER_FSCK,
     ):  # fmt: skip
