@@ -29,8 +29,8 @@ TYPED = tuple(name for name, key in RUN.items() if key.kind.is_typed)
 """Keys whose value may be typed."""
 
 
-_OPTION_MARKS = "(default) with no tick; [on] compared; -on- not here"
-_KNOB_MARKS = "(default) with no tick; [on] compared"
+_OPTION_MARKS = "(default) if no tick; [default] [on] compared; -on- barred"
+_KNOB_MARKS = "(default) if no tick; [default] [on] compared"
 _VARIANT_MARKS = "[x] compared; [ ] unticked; [-] left out"
 MARKS = {
     "options": _OPTION_MARKS,

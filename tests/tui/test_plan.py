@@ -141,7 +141,7 @@ async def test_a_line_explains_the_marks_and_the_other_options_stay_in_sight() -
     async with at_plan() as hand:
         seen = (await hand.sees("more options: / finds one, enter lists all")).splitlines()
         at = next(number for number, line in enumerate(seen) if "more options" in line)
-        assert seen[at + 1].endswith("(default) with no tick; [on] compared; -on- not here")
+        assert seen[at + 1].endswith("(default) if no tick; [default] [on] compared; -on- barred")
         assert hand.screen.query_one("#about").size.height == 3
         await hand.go_to("variants")
         await hand.sees("[x] compared; [ ] unticked; [-] left out")

@@ -156,7 +156,7 @@ def test_what_no_variant_can_have_says_why_at_the_value_at_the_filesystem_and_in
     draft = drafts.with_values(new_draft(), 0, Scope.MOUNT, "journal_async_commit", ("on",))
     draft = drafts.with_values(draft, 0, Scope.MOUNT, "commit", ("60", "600"))
     found = outcome(draft, small := TargetSpec("/dev/loop7", 256 * MIB))
-    why = "can't mount with journal_async_commit in data=ordered mode, which is the default"
+    why = "journal_async_commit needs data=writeback or data=journal, not data=ordered, the default"
     shown = view.common_lines(draft.plan.checklists[0], EXT4, HERE, view.made_by(draft, found, 0))
     told = {line.name: (line.warning, [chip.value for chip in line.chips if chip.is_out]) for line in shown}
     assert told["journal_async_commit"] == (f"on: left out: {why}", ["on"])
