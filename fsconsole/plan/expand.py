@@ -242,8 +242,7 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
         steps = cell_steps(placed, site, filesystem, array_uuid(run_id, index))
         cells.append(replace(placed, steps=steps))
     baseline, against = rows.baseline_of(plan_file)
-    devices = (*targets, *(member for site in sites for member in site.members))
-    sizes = {device.path: device.size_bytes for device in devices}
+    sizes = {one.path: one.size_bytes for one in (*targets, *(member for site in sites for member in site.members))}
     speed = min(map(_assumed_bytes_per_s, targets), default=FLASH_BYTES_PER_S)
     return Plan(
         title=plan_file.title,
