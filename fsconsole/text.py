@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import difflib
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+_MOST_LISTED = 60
+"""More names than this fit no line."""
 
 
 def printable(text: str) -> str:
@@ -82,6 +85,16 @@ def shorten_middle(text: str, width: int) -> str:
     room = width - len(ELLIPSIS)
     tail = _fitting(text[::-1], room // 2)[::-1]
     return _fitting(text, room - cells_of(tail)) + ELLIPSIS + tail
+
+
+def listed(names: Sequence[str], fits: Callable[[str], bool]) -> str:
+    """Return as many of the first names as fit, and how many more there are; empty where not one fits."""
+    for count in range(min(len(names), _MOST_LISTED), 0, -1):
+        more = f" and {len(names) - count:,} more" if count < len(names) else ""
+        words = f"{', '.join(names[:count])}{more}"
+        if fits(words):
+            return words
+    return ""
 
 
 def shorten_end(text: str, width: int) -> str:

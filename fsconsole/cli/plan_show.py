@@ -49,6 +49,7 @@ def plan_answer(
         raise Misused(what=what, nearest="", command="fsconsole plan")
     cells = plan.cells if cell is None else plan.cells[cell - 1 : cell] if cell else ()
     reasons = [each.unavailable for each in plan.cells]
+    labels = sorted({each.variant.label for each in plan.cells if not each.unavailable})
     codes = seen[1:] or [""] * len(reports)
     return PlanAnswer(
         title=plan.title,
@@ -71,6 +72,7 @@ def plan_answer(
         consent=consent,
         seen=BETWEEN.join(seen),
         power=power,
+        rows=tuple(sorted(labels, key=lambda label: label != plan.baseline)),
         source_sha256=hashlib.sha256(plan.source.encode()).hexdigest(),
     )
 

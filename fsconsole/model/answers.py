@@ -233,6 +233,8 @@ class PlanAnswer(Document, frozen=True):
     """None of a run that is resumed."""
     directories: tuple[DirectoryAnswer, ...] = ()
     """Of --directory: nothing is formatted, and targets are none."""
+    rows: tuple[str, ...] = ()
+    """Labels of the variants that have a cell which can run, the baseline's first."""
 
     @property
     def refused(self) -> bool:

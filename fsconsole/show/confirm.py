@@ -9,13 +9,16 @@ from fsconsole.model.device import Identity
 from fsconsole.show.devices import others, within_boot
 from fsconsole.show.lines import TextLine, block
 from fsconsole.show.plan_text import power_words, size_words, target_facts, target_told
-from fsconsole.text import printable
+from fsconsole.text import listed, printable, shorten_middle
 from fsconsole.units import format_guess
 
 _LEAST_ROWS = 2
 """Of fewer that can run nothing is compared."""
 _MOST_ARRAYS = 8
 _MOST_NOTES = 5
+_MOST_NAME_LINES = 2
+_MORE_CELLS = 16
+"""Room for how many more rows there are, after a name that is long."""
 _MOST_CHARACTERS = 400
 """More names don't fit the place where it is said what must be typed."""
 
@@ -130,11 +133,19 @@ def _changes(before: TargetAnswer | None, after: TargetAnswer) -> Iterator[str]:
             yield f"{hazard.device} {hazard.reason}, which is new."
 
 
+def _names(names: Sequence[str], width: int) -> list[TextLine]:
+    """Return which rows run, in as many lines as leave the counts below them in sight."""
+    shown = [shorten_middle(printable(name), width - _MORE_CELLS) for name in names]
+    told = listed(shown, lambda words: len(block(words, width)) <= _MOST_NAME_LINES)
+    return block(told, width) if told else []
+
+
 def _of_plan(offer: PlanAnswer, width: int) -> list[TextLine]:
     cells = f"{offer.runnable:,} cell{'s' if offer.runnable != 1 else ''}"
     size, lasts = size_words(offer), format_guess(offer.estimate_s)
     rows = block(offer.title or "a plan without a title", width, "strong")
-    rows += block(f"{cells}, {size} to write, about {lasts}", width)
+    rows += _names(offer.rows, width)
+    rows += block(f"{cells}, {size}, about {lasts}", width)
     if offer.power is not None and offer.cell_count:
         rows += block(power_words(offer.power), width, "bad" if offer.power.row_count < _LEAST_ROWS else "")
     missing = offer.cell_count - offer.runnable

@@ -21,7 +21,7 @@ from fsconsole.plan.rows import Candidate
 from fsconsole.plan.sizing import pilot_steps
 from fsconsole.show.lines import EVERY, OTHER, Chip, Line, Mark
 from fsconsole.show.plan_text import STEP_WIDTH, acts_of, cell_words, size_words
-from fsconsole.text import cells_of, printable, shorten_end, shorten_middle
+from fsconsole.text import cells_of, listed, printable, shorten_end, shorten_middle
 
 MADE = "made"
 """Prefix of the keys of lines that list the resulting arrays."""
@@ -269,11 +269,11 @@ def totals(
     size = size_words(plan.estimate)
     lasts = units.format_guess(plan.estimate.elapsed_s)
     counts = f"{_count(rows, 'variant')}{is_out}, {_count(len(plan.cells), 'cell')}{can}"
-    first = f"{counts}; {size} to write, about {lasts}"
+    first = f"{counts}; {size}, about {lasts}"
     if cells_of(first) > width:
-        # The most a pilot may choose is said with each load, and a time limit too.
-        size = size.partition(", at most")[0].removesuffix(" of timed loads")
-        first = f"{counts}; {size}{'' if is_out and can else ' to write'}, about {lasts}"
+        # The most a pilot may choose is said with each load, and which loads a time limit ends too.
+        size = size_words(plan.estimate, is_short=True)
+        first = f"{counts}; {size.replace(' to write', '') if is_out and can else size}, about {lasts}"
     first = shorten_end(first, width)
     return first, _devices(disks, missing, width, together=plan.cells[0].array is not None)
 
@@ -285,12 +285,8 @@ def name_line(draft: Draft, unsaved: str, width: int, rows: Sequence[str] = ()) 
     tail = f"  ({tail})" if tail else ""
     room = max(width // 3, width - cells_of(tail))
     name = shorten_middle(shorten_middle(title, room) + tail, width)
-    for count in range(len(rows), 0, -1):
-        more = f" and {len(rows) - count} more" if count < len(rows) else ""
-        whole = printable(f"{name}: {', '.join(rows[:count])}{more}")
-        if cells_of(whole) <= width:
-            return whole
-    return name
+    told = listed(tuple(map(printable, rows)), lambda words: cells_of(f"{name}: {words}") <= width)
+    return f"{name}: {told}" if told else name
 
 
 def row_names(outcome: Outcome) -> tuple[str, ...]:

@@ -78,7 +78,6 @@ def short_plan_lines(  # noqa: PLR0913 (as plan_lines)
     """
     reasons = {cell.variant.label: cell.unavailable for cell in plan.cells}
     labels = sorted(reasons, key=lambda label: label != plan.baseline)
-    size = size_words(plan.estimate)
     lasts = units.format_guess(power.round_s * power.rounds)
     yield from hanging(
         "", printable(f"{plan.title}: {counted(len(plan.cells), 'cell')} in {counted(plan.repeats, 'round')}"), width
@@ -93,7 +92,8 @@ def short_plan_lines(  # noqa: PLR0913 (as plan_lines)
             yield from hanging("       " if number else "wipes  ", text.strip(), width)
     rate = units.format_rate(plan.estimate.assumed_bytes_per_s)
     limit = f" at {rate}" if plan.estimate.timed_bytes and not plan.estimate.timed_s else ""
-    yield from hanging("costs  ", f"{size} written{limit}{_of_it(plan.cells, targets)}, est. {lasts}", width)
+    size = size_words(plan.estimate, f"written{limit}{_of_it(plan.cells, targets)}")
+    yield from hanging("costs  ", f"{size}, est. {lasts}", width)
     yield from hanging("finds  ", _short_power(power), width)
     for note in notes:
         yield from hanging("note   ", printable(note), width)
@@ -163,10 +163,9 @@ def _life(
     yield ""
     for said in (*sizes_in_words(plan), *limits_in_words(plan)):
         yield from hanging("", printable(said) + ".", width)
-    size = size_words(plan.estimate)
+    size = size_words(plan.estimate, f"to write{_of_it(able, targets)}")
     early = f"; less if it ends after round {' or '.join(map(str, LOOKS[:-1]))}" if plan.is_auto else ""
-    size += _of_it(able, targets)
-    yield from hanging("", f"To write: {size}; about {lasts}, if a disk takes {rate}{early}.", width)
+    yield from hanging("", f"Costs: {size}; about {lasts}, if a disk takes {rate}{early}.", width)
     if power is not None:
         # No line ends between a number and its sign.
         told = power_words(power).replace(" %", "\N{NO-BREAK SPACE}%")
@@ -191,19 +190,22 @@ def _of_it(cells: Sequence[Cell], targets: Sequence[TargetAnswer]) -> str:
     return f" ({units.format_bytes(written_bytes)} of it to {word} {what} before each cell)"
 
 
-def size_words(of: Estimate | PlanAnswer) -> str:
-    """Return the bytes to write: "about 3 GiB, at most 12 GiB" where a pilot sizes loads, "3 GiB + 60 s of timed loads" if it is open.
+def size_words(of: Estimate | PlanAnswer, verb: str = "to write", *, is_short: bool = False) -> str:
+    """Return what is written: "about 3 GiB, at most 12 GiB to write" where a pilot sizes loads.
 
+    Where only time ends some, "3 GiB to write and 15 min of timed loads". verb stands behind the bytes; is_short is True for a
+    line without room for the most that a pilot may choose.
     Time at the assumed rate would be no limit to go by: a load of small files that are synced writes a hundredth of that.
     """
     if of.timed_bytes and not of.timed_s:
-        return f"up to {units.format_bytes(of.bytes_to_write)}"
-    timed = f" + {units.format_guess(of.timed_s)} of timed loads" if of.timed_s else ""
+        return f"up to {units.format_bytes(of.bytes_to_write)} {verb}"
+    lasts = units.format_guess(of.timed_s).removesuffix(" 00 s")
+    timed = f" and {lasts} of {'' if is_short else 'timed '}loads" if of.timed_s else ""
     most_bytes, likely_bytes = of.bytes_to_write - of.timed_bytes, of.likely_bytes - of.timed_bytes
     if likely_bytes in (0, most_bytes):
-        return f"{units.format_bytes(most_bytes)}{timed}"
-    most = f", at most {units.format_bytes(most_bytes)}" if most_bytes > likely_bytes else ""
-    return f"about {units.format_bytes(likely_bytes)}{most}{timed}"
+        return f"{units.format_bytes(most_bytes)} {verb}{timed}"
+    most = f", at most {units.format_bytes(most_bytes)}" if most_bytes > likely_bytes and not is_short else ""
+    return f"about {units.format_bytes(likely_bytes)}{most} {verb}{timed}"
 
 
 _LARGEST_SHOWN = 10.0

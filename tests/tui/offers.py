@@ -63,6 +63,7 @@ def document(
     consent: str = "",
     unavailable: tuple[str, ...] = ("", ""),
     arrays: tuple[str, ...] = (),
+    rows: tuple[str, ...] = ("ext4 delalloc", "ext4 nodelalloc"),
 ) -> dict[str, object]:
     return {
         "title": "two tiny [/x] cells",
@@ -82,6 +83,7 @@ def document(
         "consent": consent,
         "seen": ".".join(("PLAN0", *("SEEN0" for _ in targets))),
         "source_sha256": SOURCE,
+        "rows": list(rows),
     }
 
 

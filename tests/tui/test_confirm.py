@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 from textual.screen import Screen
+from textual.widgets import Static
 
 from fsconsole.client import children as client_children
 from fsconsole.client.children import Done
@@ -39,6 +41,18 @@ def run_ended(exit_code: int, out: str = "", err: str = "") -> Done:
 
 def starting(*waits: str, last: Done) -> Late:
     return Late({"devices": NO_DEVICES, "plan": said(SCRATCH)}, waits=waits, last=last)
+
+
+@dataclass
+class Held(Scripted):
+    """Children that read the devices no sooner than they may."""
+
+    read: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def run(self, *words: str) -> Done:
+        if words[0] == "plan":
+            await self.read.wait()
+        return await super().run(*words)
 
 
 @dataclass
@@ -121,6 +135,40 @@ async def test_where_only_scratch_devices_are_wiped_enter_starts_and_a_second_on
         seen = ("--seen", "PLAN0.SEEN0")
         words = ("run", "plan.toml", "--device", "/dev/loop0", *seen, "--detach", "--json", "--runs", "/runs")
         assert shown.begun == [words]
+
+
+async def test_no_start_is_offered_before_it_works_and_keys_pressed_while_devices_are_read_say_so_and_begin_nothing() -> (
+    None
+):
+    children = Held({"devices": NO_DEVICES, "plan": said(SCRATCH), "run": BEGUN})
+    async with confirming(children, SCRATCH) as shown:
+        await shown.sees("Reading the devices ...", "f5 Look again")
+        for key in ("f10", "enter"):
+            await shown.keys(key)
+            await shown.sees("Still reading the devices.")
+            assert "f10" not in picture(shown.pilot)
+            shown.pilot.app.screen.query_one("#asking", Static).update("")
+        children.read.set()
+        await shown.sees(BEGIN, "f10 Wipe and run")
+        children.read.clear()
+        await shown.keys("f5")
+        await shown.sees("Reading the devices ...")
+        await until(shown.pilot, lambda: "f10" not in picture(shown.pilot), "no offer while it is read again")
+        await shown.keys("enter")
+        await shown.sees("Still reading the devices.")
+        children.read.set()
+        await shown.sees(BEGIN, "f10 Wipe and run")
+        assert shown.begun == []
+
+
+async def test_what_is_compared_is_named_and_no_start_is_offered_before_the_name_is_typed() -> None:
+    async with confirming({"plan": said(DISK), "run": BEGUN}, DISK) as shown:
+        await shown.sees("ext4 delalloc, ext4 nodelalloc", "type sdb")
+        assert "f10 Wipe" not in picture(shown.pilot)
+        await shown.keys(*"sdb")
+        await shown.sees("f10 Wipe and run")
+        await shown.keys("backspace")
+        await until(shown.pilot, lambda: "f10 Wipe" not in picture(shown.pilot), "no offer without the name")
 
 
 async def test_a_disk_is_wiped_only_when_its_name_was_typed() -> None:

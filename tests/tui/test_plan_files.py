@@ -14,7 +14,7 @@ from fsconsole.plan.draft import opened
 from fsconsole.plan.read import list_configs, read_plan
 from fsconsole.tui.terminal import plain
 from tests.tui.at_plan import LOAD, Hand, at_plan, catalog_answer
-from tests.tui.harness import Scripted, console, drive
+from tests.tui.harness import Scripted, console, drive, picture
 from tests.tui.recorded import recorded
 from tests.unit.plan.examples import DESIGN
 
@@ -179,6 +179,8 @@ async def test_o_on_run_and_on_results_opens_the_plan_of_the_run_as_it_was(mode:
         await hand.sees("ext4 and xfs: a hundred files")
         await hand.keys("o")
         await hand.sees("The plan of run grid", "ext4 and xfs: a hundred files: ext4 data=ordered")
+        await hand.sees("w saves it; 1 leads to the devices to run it on.")
+        assert "F10 runs it" not in picture(pilot)
         source = JournalReader(folder.journal).request().plan.source
         assert hand.screen.draft.text == source
         assert (hand.screen.draft.plan.path, hand.screen.is_changed) == ("", False)

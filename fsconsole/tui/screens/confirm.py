@@ -32,6 +32,7 @@ from fsconsole.tui.widgets.rows import Texts
 
 _CONSENT_CODES = frozenset({ExitCode.CONSENT_MISSING, ExitCode.CONSENT_STALE})
 _READY = "F10 starts, and so does Enter on Wipe and run."
+_STILL_READING = "Still reading the devices."
 _TOO_SMALL = f"Too small to show what is lost: {LEAST_COLUMNS}x{LEAST_LINES} at least."
 _LOOK_AGAIN = frozenset({ExitCode.CONSENT_STALE, ExitCode.CONSENT_MISSING, ExitCode.NOT_AS_SHOWN})
 
@@ -102,6 +103,7 @@ class ConfirmScreen(Dialog[RunFolder]):
 
     async def _look(self) -> None:
         self._doing = Doing.LOOKING
+        self.refresh_bindings()
         self._say("Reading the devices ...")
         try:
             done = await self.session.children.run(*self.look_words, "--json", "--runs", self.session.runs_dir)
@@ -152,9 +154,19 @@ class ConfirmScreen(Dialog[RunFolder]):
             self._say(_TOO_SMALL if self._is_small else view.asking_words(self._offer, self._strayed))
         self._allow()
 
+    def applies(self, action: str) -> bool:
+        return action != "start" or (self._doing is Doing.NOTHING and self._may_start())
+
+    def key_enter(self) -> None:
+        """Take Enter where no field and no button does."""
+        if self._doing is Doing.LOOKING:
+            self._say(_STILL_READING)
+
     def action_accept(self) -> None:
         """Go to the start: Enter in the field of names must not wipe."""
-        if self._may_start():
+        if self._doing is Doing.LOOKING:
+            self._say(_STILL_READING)
+        elif self._may_start():
             self.query_one("#start").focus()
             self._say(_READY)
         elif self._is_small:
@@ -195,7 +207,7 @@ class ConfirmScreen(Dialog[RunFolder]):
 
     def action_start(self) -> None:
         if self._doing is Doing.LOOKING:
-            self._say("Still reading the devices: press it once they are shown.")
+            self._say(_STILL_READING)
         elif self._is_small:
             self._say(_TOO_SMALL)
         if self._offer is None or self._doing is not Doing.NOTHING or not self._may_start():
@@ -246,8 +258,8 @@ class ConfirmScreen(Dialog[RunFolder]):
         return size.width < LEAST_COLUMNS or size.height < LEAST_LINES
 
     def _allow(self) -> None:
-        idle = self._doing is Doing.NOTHING
-        self.query_one("#start", Button).disabled = not (idle and self._may_start())
+        self.query_one("#start", Button).disabled = not self.applies("start")
+        self.refresh_bindings()
 
     def _at_rest(self) -> None:
         if self._doing is not Doing.STARTED:

@@ -560,7 +560,8 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         with self.complaining():
             plan = await in_background(partial(plan_files.plan_of, folder))
             self._begin_with(drafts.opened(plan, self.catalog), "")
-            self.say(f"The plan of run {folder.name}: w saves it, F10 runs it again.")
+            way = ", F10 runs it again" if self.session.targets else "; 1 leads to the devices to run it on"
+            self.say(f"The plan of run {folder.name}: w saves it{way}.")
 
     @work(group="open", exclusive=True)
     async def action_begin_anew(self) -> None:

@@ -119,6 +119,14 @@ def test_members_are_named_with_devices_alone_and_cells_have_a_column_for_their_
     assert plan_answer(plan, (), "").arrays == ()
 
 
+def test_the_rows_that_will_run_are_told_once_each_the_baseline_s_first_though_no_cell_is_shown() -> None:
+    twice = replace(PLAN, cells=(*CELLS[::-1], replace(CELLS[1], index=3, repeat=2)))
+    told = plan_answer(twice, (), "", (), 0)
+    assert (told.cells, told.rows) == ((), ("ext4 data=ordered", "ext4 data=writeback,nodelalloc"))
+    other = plan_answer(replace(twice, baseline="ext4 data=writeback,nodelalloc"), (), "")
+    assert other.rows == told.rows[::-1]
+
+
 def test_programs_are_told_of_each_array_and_of_the_members_of_each_cell() -> None:
     told = plan_answer(plan_of(RAID5, RAID10), (), "")
     assert [(array.words, array.members) for array in told.arrays] == [

@@ -260,9 +260,14 @@ def test_bytes_of_a_load_that_only_time_ends_are_told_as_time_and_of_one_that_a_
     mix = "[[workload]]\nkind = 'mix'\nfile_size = '16KiB'\nblock_size = '16KiB'\nduration = '60s'\nweights = { create = 1, read = 1 }\n"
     timed = build(SMALLEST + mix).estimate
     sure = format_bytes(build(SMALLEST).estimate.bytes_to_write)
-    assert size_words(timed) == f"{sure} + {format_guess(60 * build(SMALLEST + mix).repeats)} of timed loads"
+    lasts = format_guess(60 * build(SMALLEST + mix).repeats)
+    assert size_words(timed) == f"{sure} to write and {lasts} of timed loads"
+    assert size_words(timed, "written", is_short=True) == f"{sure} written and {lasts} of loads"
     ends_sooner = build(f"{SMALLEST}{mix}bytes = '1MiB'\n").estimate
-    assert (ends_sooner.timed_s, size_words(ends_sooner)) == (0, f"up to {format_bytes(ends_sooner.bytes_to_write)}")
+    assert (ends_sooner.timed_s, size_words(ends_sooner)) == (
+        0,
+        f"up to {format_bytes(ends_sooner.bytes_to_write)} to write",
+    )
     assert ends_sooner.bytes_to_write < 2 * build(SMALLEST).estimate.bytes_to_write
 
 

@@ -79,6 +79,24 @@ def test_what_would_be_lost_cells_bytes_and_time_are_shown() -> None:
         assert said in shown
 
 
+def test_what_is_compared_is_named_above_the_counts_in_two_lines_at_most_and_the_rest_is_counted() -> None:
+    shown = [row.text for row in offer_rows(read(document(DISK)), (), 74)]
+    at = shown.index("two tiny [/x] cells")
+    assert shown[at + 1 : at + 3] == ["ext4 delalloc, ext4 nodelalloc", "2 cells, 3.0 GiB to write, about 4 min 02 s"]
+    assert not any("ext4 delalloc" in row.text for row in offer_rows(read(document(DISK, rows=())), (), 74))
+    short = tuple(f"ext4 commit={seconds}" for seconds in range(1000))
+    for names in (short, tuple(f"{name} {'x' * 300} end" for name in short)):
+        shown = [row.text for row in offer_rows(read(document(DISK, rows=names)), (), 74)]
+        lines = shown[at + 1 : next(place for place, text in enumerate(shown) if text.startswith("2 cells"))]
+        assert 1 <= len(lines) <= 2
+        told = " ".join(map(str.strip, lines))
+        assert told.startswith("ext4 commit=0")
+        named, _, rest = told.rpartition(" and ")
+        assert rest == f"{1000 - len(named.split(', '))} more"
+    assert "...xx" in told
+    assert told.endswith("xx end and 998 more")
+
+
 def test_no_row_is_wider_than_the_screen_and_none_steers_it() -> None:
     loss, strange = "ext4 'a\x1b[31m\n" + "x" * 300 + "'", hazard("a\u202eb", "x" * 500)
     hostile = read(document(target("/dev/sdb", loss=loss, hazards=(strange,))))

@@ -76,6 +76,13 @@ def test_totals_are_what_the_plan_says_of_itself_what_was_assumed_or_why_there_i
     assert second == "on /dev/loop7 (100.0 GiB)"
     assert "No device is ticked" in view.totals(outcome(new_draft()), (), (), 80)[1]
     assert view.totals(None, (), (), 80)[0] == "counting ..."
+    listed = "".join(f'[[variant]]\ntype = "{name}"\n' for name in ("ext4", "xfs"))
+    loads = '[[workload]]\nkind = "create"\nfile_size = "6GiB"\nblock_size = "1MiB"\n'
+    loads += '[[workload]]\nkind = "mix"\nfile_size = "4KiB"\nblock_size = "4KiB"\nduration = "90s"\nweights = { create = 1 }\n'
+    timed = parse(f"schema = 1\nrepeats = 5\n{listed}{loads}")
+    counts, lasts = "2 variants, 10 cells; 68.5 GiB to write and 15 min of", "loads, about 17 min 57 s"
+    assert view.totals(outcome(Draft(timed), disk), (disk,), (), 80)[0] == f"{counts} {lasts}"
+    assert view.totals(outcome(Draft(timed), disk), (disk,), (), 120)[0] == f"{counts} timed {lasts}"
     reading = view.totals(outcome(new_draft()), (), (), 80, ["/dev/loop0"])
     assert reading == ("counting ...", "Reading /dev/loop0 ...")
     variants = "".join(f'[[variant]]\ntype="{name}"\nlabel="a"\n' for name in ("ext4", "xfs"))
