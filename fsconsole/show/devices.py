@@ -117,6 +117,11 @@ class ListedEntry:
         return self.device.loop.scratch_id if self.device.loop is not None else ""
 
     @property
+    def is_new(self) -> bool:
+        """True if it was only seen to be there, and has still to be read."""
+        return self.state == _NEW
+
+    @property
     def is_proved(self) -> bool:
         """True if it was looked at closely enough to say that it may be wiped, or may not."""
         return self.state.claim in {Claim.FREE, Claim.IN_USE} or bool(self.hazards)
@@ -475,10 +480,19 @@ def lost_ticks(ticks: Mapping[str, Identity], listing: Listing) -> dict[str, str
     return {path: f"{path} was unticked: {why}." for path, why in found if why}
 
 
-def gone(known: Mapping[str, Identity], listing: Listing) -> tuple[str, ...]:
+def gone(known: Mapping[str, ListedEntry], listing: Listing) -> tuple[str, ...]:
     """Return the paths at which the device that was known there is no more."""
     found = ((path, listing.at(path), one) for path, one in known.items())
-    return tuple(path for path, now, one in found if now is None or others(one, listed_identity(now.device)))
+    return tuple(path for path, now, one in found if now is None or _is_other(one, now))
+
+
+def _is_other(known: ListedEntry, now: ListedEntry) -> bool:
+    before, after = listed_identity(known.device), listed_identity(now.device)
+    if known.is_new:
+        # A glimpse knows no file of a loop device, and nothing that udev knows: what was not known doesn't differ.
+        unknown = {name: getattr(before, name) for name in _WORDS if not getattr(before, name)}
+        after = replace(after, **unknown)
+    return bool(others(before, after))
 
 
 def gone_words(path: str, listing: Listing) -> str:
@@ -538,8 +552,8 @@ def offers(*, is_root: bool) -> tuple[Line, ...]:
     """Return what is offered where nothing was tried yet: a demo, and a scratch device."""
     as_root = "" if is_root else " (as root: sudo fsconsole)"
     return (
-        Line("demo", f"Demo: a first comparison on a scratch device of 2 GiB, touches no disk{as_root}"),
-        Line("scratch", f"New scratch device: safe to wipe{as_root}"),
+        Line("demo", f"tab, enter  Demo: a first comparison on a scratch device in a file of 2 GiB{as_root}"),
+        Line("scratch", f"n           New scratch device: safe to wipe{as_root}"),
     )
 
 

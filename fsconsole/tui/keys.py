@@ -142,6 +142,7 @@ KEYS = (
         Use("confirm", "read(-1)", "Up", "read further up", only="up"),
         Use("replay", "faster(1)", "Faster", "replay faster", rank=3, only="up"),
         Use("form", "app.focus_previous", "Up", "the field above", only="up"),
+        Use("scratch", "app.focus_previous", "Up", "the field above", only="up"),
         Use("values", "app.focus_previous", "Up", "back to the list", only="up"),
     ), moves=True),
     Key(("down", "j"), "one line down, one step less", (
@@ -149,6 +150,7 @@ KEYS = (
         Use("confirm", "read(1)", "Down", "read on", only="down"),
         Use("replay", "faster(-1)", "Slower", "replay more slowly", rank=2, only="down"),
         Use("form", "app.focus_next", "Down", "the field below", only="down"),
+        Use("scratch", "app.focus_next", "Down", "the field below", only="down"),
         Use("filter", "keep", "Keep", "go to the lines that are left", only="down"),
     ), moves=True),
     Key(("pageup",), "one page up", (
@@ -188,6 +190,8 @@ KEYS = (
         Use("question", "app.focus_next", "Other", "the other answer"),
     ), moves=True),
     Key(("tab",), "to the next part of the screen", (
+        Use("form", "app.focus_next", "Next", "the next field", rank=2),
+        Use("scratch", "app.focus_next", "Next", "the next field", rank=2),
         Use("filter", "keep", "Keep", "go to the lines that are left", rank=1, shown=_FOR_ENTER),
     ), moves=True),
     Key(("/",), "find: show only lines with some words", (
@@ -341,7 +345,7 @@ ANSWERS = (
 """A question's own: they are its words, as what is typed into a field is."""
 
 COMMANDS = (
-    Use("devices", "demo", "Demo", "start a first comparison; touches no disk"),
+    Use("devices", "demo", "Demo", "start a first comparison, on a scratch device in a file"),
     Use("results", "sort_by", "Sort by", "sort by a variant's name, an axis or any column"),
     Use("results", "all_pairs", "All pairs", "compare every row with every other one"),
     Use("results", "with_redone", "Replaced rounds", "show figures of replaced rounds too"),

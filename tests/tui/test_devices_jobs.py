@@ -113,6 +113,65 @@ async def test_a_scratch_device_is_made_in_a_form_that_says_why_it_can_not_be_an
         assert devices_of(pilot).query_one("#table", List).key == SCRATCH.path
 
 
+async def test_a_scratch_device_that_was_made_has_the_cursor_at_once_and_is_ticked_once_it_has_been_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    children = Held({"devices": listed(FREE), "scratch create": MADE})
+    seen = replace(SCRATCH, loop=None)
+    async with at_devices(children) as pilot:
+        await shows(pilot, "1 device,")
+        await pilot.press("n")
+        await shows(pilot, "It fits")
+        children.held, children.answers = ("devices",), {**children.answers, "devices": listed(FREE, SCRATCH)}
+        monkeypatch.setattr(watch, "read_changes", lambda _listed: BlockChanges(frozenset(), (seen,)))
+        await pilot.press("enter")
+        await shows(pilot, "new; reading", "Made /dev/loop0; it is ticked once it has been read.")
+        table = devices_of(pilot).query_one("#table", List)
+        await until(pilot, lambda: table.key == SCRATCH.path)
+        assert table.has_focus
+        # Who ticks it now would untick it when it has been read.
+        await pilot.press("space")
+        await pilot.pause()
+        assert targets(pilot) == []
+        monkeypatch.setattr(watch, "read_changes", lambda _listed: BlockChanges())
+        # Whoever goes on meanwhile stays where he is.
+        await go_to(pilot, FREE.path)
+        children.release.set()
+        await shows(pilot, "[x] loop0", "/dev/loop0 is ticked: a scratch device")
+        assert (targets(pilot), table.key) == ([SCRATCH.path], FREE.path)
+
+
+async def test_a_device_at_the_cursor_is_the_same_one_when_it_has_been_read_and_another_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for read, is_other in ((SCRATCH, False), (replace(SCRATCH, diskseq=99), True)):
+        children = Held({"devices": listed(FREE)})
+        async with at_devices(children) as pilot:
+            await shows(pilot, "1 device,")
+            children.held, children.answers = ("devices",), {"devices": listed(FREE, read)}
+            changes = BlockChanges(frozenset(), (replace(SCRATCH, loop=None),))
+            monkeypatch.setattr(watch, "read_changes", lambda _listed, changes=changes: changes)
+            devices_of(pilot).post_message(DevicesScreen.News())
+            await shows(pilot, "new; reading")
+            await go_to(pilot, SCRATCH.path)
+            monkeypatch.setattr(watch, "read_changes", lambda _listed: BlockChanges())
+            children.release.set()
+            await shows(pilot, "2 devices")
+            await until(pilot, lambda: "new; reading" not in flat(pilot))
+            assert ("is another device now" in flat(pilot)) == is_other
+
+
+async def test_up_and_down_lead_from_field_to_field_of_the_form_and_the_footer_names_tab() -> None:
+    async with at_devices(Scripted({"devices": listed(FREE)})) as pilot:
+        await shows(pilot, "1 device,")
+        await pilot.press("n")
+        await shows(pilot, "It fits", "enter Create", "tab Next")
+        for key, field in (("down", "directory"), ("down", "make"), ("up", "directory"), ("up", "size")):
+            await pilot.press(key)
+            assert pilot.app.focused is not None
+            assert pilot.app.focused.id == field
+
+
 async def test_the_form_names_the_least_size_for_the_plan_offers_one_that_is_enough_and_takes_a_smaller_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -197,7 +256,7 @@ async def test_the_first_start_offers_the_demo_which_escape_ends_and_enter_opens
     begun = json.dumps({"run_id": folder.name, "folder": str(folder)})
     children = Held({"devices": listed(FREE), "demo": begun}, held=("demo",))
     async with at_devices(children, runs_dir=tmp_path) as pilot:
-        await shows(pilot, "Demo: a first comparison on a scratch device of 2 GiB, touches no disk")
+        await shows(pilot, "tab, enter  Demo: a first comparison on a scratch device in a file of 2 GiB")
         pilot.app.screen.query_one("#offer").focus()
         await pilot.press("enter")
         await shows(pilot, "starting the demo; escape stops it")
@@ -208,6 +267,24 @@ async def test_the_first_start_offers_the_demo_which_escape_ends_and_enter_opens
         await until(pilot, lambda: pilot.app.current_mode == "run", "the Run screen")
         assert pilot.app.session.folder.path == str(folder)
         assert children.acted[-1][:5] == ("demo", "--size", "2GiB", "--dir", "/var/lib/fsconsole/scratch")
+
+
+async def test_the_offer_names_its_keys_and_stays_while_nothing_is_ticked_or_the_cursor_is_on_it() -> None:
+    children = Scripted({"devices": listed(FREE)})
+    async with at_devices(children) as pilot:
+        await shows(pilot, "1 device,", "tab, enter  Demo: a first", "n           New scratch device: safe to wipe")
+        offer = devices_of(pilot).query_one("#offer")
+        children.answers = {"devices": listed(FREE, SCRATCH)}
+        await pilot.press("f5")
+        await shows(pilot, "2 devices")
+        assert offer.display
+        await pilot.press("tab", "tab")
+        assert offer.has_focus
+        devices_of(pilot)._tick(FREE.path)
+        await shows(pilot, "1 target ticked")
+        assert offer.display
+        await pilot.press("tab", "f5")
+        await until(pilot, lambda: not offer.display)
 
 
 async def test_with_a_scratch_device_there_is_no_offer_and_the_command_asks_and_says_what_it_makes_where(
@@ -325,12 +402,9 @@ async def test_what_came_and_went_is_shown_before_the_command_has_looked(
         await shows(pilot, "sdz", "2 devices")
 
 
-async def test_several_are_ticked_and_unticked_in_the_order_of_ticking_and_enter_wants_a_tick() -> None:
+async def test_several_are_ticked_and_unticked_in_the_order_of_ticking() -> None:
     async with at_devices(listed(*STORAGE_BOX)) as pilot:
         await shows(pilot, "17 devices")
-        await pilot.press("enter")
-        await shows(pilot, "space ticks a target")
-        assert pilot.app.current_mode == "devices"
         for device in (SCRATCH, FREE):
             await go_to(pilot, device.path)
             await pilot.press("space")
@@ -342,6 +416,15 @@ async def test_several_are_ticked_and_unticked_in_the_order_of_ticking_and_enter
         assert targets(pilot) == [FREE.path]
         await pilot.press("enter")
         await until(pilot, lambda: pilot.app.current_mode == "plan")
+
+
+async def test_enter_leads_to_the_plan_as_2_does_and_ticks_nothing() -> None:
+    async with at_devices(listed(*STORAGE_BOX)) as pilot:
+        await shows(pilot, "17 devices", "enter Plan")
+        await go_to(pilot, FREE.path)
+        await pilot.press("enter")
+        await until(pilot, lambda: pilot.app.current_mode == "plan")
+        assert targets(pilot) == []
 
 
 WHY = {

@@ -23,6 +23,7 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.plan import draft as parts
 from fsconsole.plan.outcome import Outcome, ThisMachine
 from fsconsole.plan.planfile import VariantText
+from fsconsole.plan.read import read_plan
 from fsconsole.show.lines import Line, TextLine
 from fsconsole.show.run import Going
 from fsconsole.show.terminal import ASCII, SAFE, Colours, Glyphs
@@ -71,7 +72,7 @@ OPENED: dict[str, Callable[[ConsoleApp], Screen[Any]]] = {
     "ConfirmScreen": lambda _app: ConfirmScreen("/plans/a.toml", {LABELLED.path: listed_identity(LABELLED)}, ""),
     "ResumeScreen": lambda _app: ResumeScreen(RunFolder("/runs/a")),
     "PickScreen": lambda _app: PickScreen(HOSTILE_LABEL, [Line("a", HOSTILE_LABEL)]),
-    "OpenScreen": lambda _app: OpenScreen(HOSTILE_LABEL, [Line("a", HOSTILE_LABEL)]),
+    "OpenScreen": lambda _app: OpenScreen(HOSTILE_LABEL, [Line("a", HOSTILE_LABEL)], read_plan),
     "ValuesScreen": lambda _app: ValuesScreen(
         HOSTILE_LABEL, HOSTILE_LABEL, {HOSTILE_LABEL: HOSTILE_LABEL, "b": ""}, ["b"], str
     ),

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from textual.widgets import Input
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.journal.folder import RunFolder
@@ -13,6 +14,7 @@ from fsconsole.journal.reader import JournalReader
 from fsconsole.plan.draft import opened
 from fsconsole.plan.read import list_configs, read_plan
 from fsconsole.tui.terminal import plain
+from fsconsole.tui.widgets.lists import Choices
 from tests.tui.at_plan import LOAD, Hand, at_plan, catalog_answer
 from tests.tui.harness import Scripted, console, drive, picture
 from tests.tui.recorded import recorded
@@ -55,7 +57,40 @@ async def test_a_bad_file_is_told_in_the_reader_s_words_and_the_draft_stays(tmp_
         for text, words in BAD.items():
             (tmp_path / "bad.toml").write_text(text)
             await hand.open(tmp_path / "bad.toml")
-            await hand.sees(words, "New plan")
+            await hand.sees(words, "Open a recipe")
+            await hand.keys("escape")
+            await hand.sees("New plan")
+
+
+async def test_a_file_that_can_not_be_read_leaves_the_form_open_with_the_error_in_it_until_another_is_typed(
+    tmp_path: Path,
+) -> None:
+    good = tmp_path / "good.toml"
+    good.write_text(f'schema = 1\n[[variant]]\ntype = "ext4"\n{LOAD}')
+    async with at_plan() as hand:
+        await hand.open(tmp_path / "good.tom")
+        await hand.sees("Open a recipe", f"{tmp_path}/good.tom")
+        await hand.until(lambda: hand.pilot.app.screen.query_one("#dialog-wrong").display)
+        await hand.type(str(good))
+        await hand.until(lambda: not hand.pilot.app.screen.query_one("#dialog-wrong").display)
+        await hand.keys("enter")
+        await hand.until(lambda: hand.screen.draft.plan.path == str(good))
+
+
+async def test_j_and_k_move_in_the_list_of_plans_while_it_has_the_focus_and_are_letters_in_the_field() -> None:
+    async with at_plan() as hand:
+        await hand.keys("o")
+        await hand.sees("Recipes")
+        choices, path = (hand.pilot.app.screen.query_one(f"#{name}") for name in ("options", "path"))
+        assert isinstance(choices, Choices)
+        assert isinstance(path, Input)
+        first = choices.key
+        await hand.keys("j")
+        assert choices.key != first
+        await hand.keys("k")
+        assert (choices.key, path.value, choices.has_focus) == (first, "", True)
+        await hand.keys("/", "j", "k")
+        assert path.value == "/jk"
 
 
 async def test_saving_says_which_file_it_will_be_whatever_is_typed(

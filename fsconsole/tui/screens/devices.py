@@ -21,7 +21,6 @@ from fsconsole.devices.scratch import Scratch
 from fsconsole.errors import FsconsoleError
 from fsconsole.model import DEFAULT_SCRATCH_DIR
 from fsconsole.model.answers import ReadTestAnswer
-from fsconsole.model.device import Identity
 from fsconsole.show import devices as view
 from fsconsole.show.device_details import details
 from fsconsole.text import printable
@@ -62,11 +61,14 @@ Tab goes to the details, which the arrow keys scroll."""
         self._udev = UdevWatch(lambda: self.post_message(self.News()))
         self._settling: Timer | None = None
         self._made: Scratch | None = None
+        """A scratch device that is ticked once it has been read."""
+        self._is_made_seen = False
+        """True if the cursor was put on it: from then on the operator moves it."""
         self._read_tests: dict[str, str] = {}
         self._told_of = ""
-        self._pointed: dict[str, Identity] = {}
-        """Who the device at the cursor is."""
-        self._gone: dict[str, Identity] = {}
+        self._pointed: dict[str, view.ListedEntry] = {}
+        """The device at the cursor."""
+        self._gone: dict[str, view.ListedEntry] = {}
         """The device that went away under the cursor, until a tick was asked for."""
         self._job: Worker[None] | None = None
         self._job_words = ""
@@ -140,10 +142,8 @@ Tab goes to the details, which the arrow keys scroll."""
     def action_plan(self) -> None:
         if self.query_one("#offer").has_focus:
             self.query_one("#offer", Choices).action_open()
-        elif self.session.targets:
-            self.app.switch_mode("plan")
         else:
-            self.say("Nothing is ticked: space ticks a target. (2 shows the plan without one.)")
+            self.app.switch_mode("plan")
 
     def label_of(self, action: str) -> str:
         is_offered = action == "plan" and self.query_one("#offer").has_focus
@@ -158,8 +158,11 @@ Tab goes to the details, which the arrow keys scroll."""
         from fsconsole.tui.screens.scratch_form import ScratchForm  # noqa: PLC0415 - the start is sooner
 
         def made(scratch: Scratch) -> None:
-            self._made = scratch
-            self.action_look()
+            self._made, self._is_made_seen = scratch, False
+            self._tell_of_made(scratch)
+            # Where it is going to be ticked is to be seen, also by whoever came from the offer.
+            self._table.focus()
+            self.on_devices_screen_news()
 
         if self.may("Making a scratch device"):
             self.ask(ScratchForm(self._watch.children), made)
@@ -311,15 +314,24 @@ Tab goes to the details, which the arrow keys scroll."""
         if told or lost:
             self.say_at_hand(" ".join((*lost.values(), *told)), style="$warning")
         self._show()
-        new = None if self._made is None else listing.scratch(self._made.scratch_id)
+        made = self._made
+        if made is not None and not self._is_made_seen and listing.at(made.device) is not None:
+            self._is_made_seen = True
+            self._table.go_to(made.device)
+        new = None if made is None else listing.scratch(made.scratch_id)
         if new is not None:
             self._made = None
-            self._table.go_to(new.device.path)
             self._add(new)
+
+    def _tell_of_made(self, made: Scratch) -> None:
+        self.say(f"Made {made.device}; it is ticked once it has been read.")
 
     def _tick(self, path: str) -> None:
         entry = self._watch.listing.at(path)
         if entry is None:
+            return
+        if self._made is not None and path == self._made.device and entry.is_new:
+            self._tell_of_made(self._made)
             return
         gone, self._gone = self._gone, {}
         if gone and (path not in gone or view.gone(gone, self._watch.listing)):
@@ -385,7 +397,7 @@ Tab goes to the details, which the arrow keys scroll."""
             return Texts([((label, "primary"), (text, tone)) for label, text, tone in told])
 
         path = entry.device.path if entry is not None else ""
-        self._pointed = {path: listed_identity(entry.device)} if entry is not None else {}
+        self._pointed = {path: entry} if entry is not None else {}
         self.query_one("#details", List).show(made, afresh=path != self._told_of)
         self._told_of = path
 
@@ -405,7 +417,10 @@ Tab goes to the details, which the arrow keys scroll."""
             # What was said of it goes after a while.
             words = f"{self._job_words}; escape stops it."
         self.put("#about", plain(words))
-        self.query_one("#offer").display = self._is_in_need()
+        offer = self.query_one("#offer")
+        # Rows don't go away under the cursor, nor because somebody else made a scratch device.
+        stays = offer.display and (offer.has_focus or not self.session.targets)
+        offer.display = stays or self._is_in_need()
 
     def _is_in_need(self) -> bool:
         """Return whether nothing was tried yet, or nothing is free."""

@@ -265,6 +265,9 @@ class FormScreen(Dialog[T]):
                     yield Static(plain(field.hint), classes="below")
                 yield Static(plain(""), id=f"wrong-{field.key}", classes="wrong")
 
+    def applies(self, action: str) -> bool:
+        return action != "app.focus_next" or len(self._fields) > 1
+
     def on_input_changed(self, _event: Input.Changed) -> None:
         self._judge()
 

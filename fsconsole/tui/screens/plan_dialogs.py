@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar
 
-from textual import events
+from textual import events, work
 from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.suggester import Suggester
@@ -18,11 +18,12 @@ from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import PlanBadValue
 from fsconsole.model.answers import PlanAnswer
 from fsconsole.model.plan import Plan
+from fsconsole.plan.planfile import PlanFile
 from fsconsole.plan.sizing import pilots
 from fsconsole.show.lines import Line, Mark
 from fsconsole.show.plan import cell_lines, commands_by_cell, pilot_lines
 from fsconsole.tui import keys, planfiles
-from fsconsole.tui.screens.dialogs import Dialog, PickScreen
+from fsconsole.tui.screens.dialogs import Dialog
 from fsconsole.tui.terminal import lines, plain
 from fsconsole.tui.widgets.chrome import ListFilter
 from fsconsole.tui.widgets.lists import Choices
@@ -106,6 +107,9 @@ class CommandsScreen(Dialog[None]):
         self.query_one("#commands").scroll_home(animate=False)
 
 
+_OF_LISTS = frozenset({"space", "j", "k", "g", "G"})
+
+
 class PathSuggester(Suggester):
     """Completes paths of plan files; the right arrow takes what is suggested."""
 
@@ -117,11 +121,17 @@ class PathSuggester(Suggester):
         return whole if whole != value else None
 
 
-class OpenScreen(PickScreen):
-    """Ends with a path, or the name of a shipped plan."""
+class OpenScreen(Dialog[PlanFile]):
+    """Ends with the plan that was read, of a line's key or of a file that is typed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("pick")
+
+    def __init__(self, title: str, options: Sequence[Line], read: Callable[[str], PlanFile], *, yes: str = "") -> None:
+        super().__init__(title, yes=yes)
+        self._options, self._read = options, read
 
     def body(self) -> Iterable[Widget]:
-        yield from super().body()
+        yield Choices(id="options", ticks=False)
         yield Static(plain("Or a file (right arrow completes, enter opens):"), classes="told")
         yield Input(
             placeholder="/path/to/plan.toml",
@@ -131,19 +141,37 @@ class OpenScreen(PickScreen):
             select_on_focus=False,
         )
 
+    def on_mount(self) -> None:
+        self.query_one("#options", Choices).show_lines(self._options)
+
     def on_key(self, event: events.Key) -> None:
-        """Take what is typed for the path, also at the list; Enter would open the plan at its cursor."""
+        """Take what is typed for the path, also at the list, but for the list's own keys."""
         path = self.query_one("#path", Input)
-        if event.is_printable and event.key != "space" and not path.has_focus:
+        if event.is_printable and event.key not in _OF_LISTS and not path.has_focus:
             event.stop()
             path.focus()
             path.insert_text_at_cursor(event.character or "")
 
+    def on_input_changed(self) -> None:
+        self.complain("")
+
+    def on_list_opened(self, event: Choices.Opened) -> None:
+        self._open(event.key)
+
     def action_accept(self) -> None:
         if path := self.query_one("#path", Input).value.strip():
-            self.dismiss(path)
+            self._open(path)
         else:
-            super().action_accept()
+            self.query_one("#options", Choices).action_open()
+
+    @work(exclusive=True)
+    async def _open(self, name: str) -> None:
+        try:
+            plan = await asyncio.to_thread(self._read, name)
+        except FsconsoleError as error:
+            self.complain(f"{error} {error.hint}")
+        else:
+            self.dismiss(plan)
 
 
 class ValuesScreen(Dialog[tuple[str, ...]]):

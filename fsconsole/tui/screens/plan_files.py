@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from dataclasses import replace
 from functools import partial
@@ -36,19 +35,18 @@ _NEW_NAME = "plan.toml"
 
 
 async def picked(screen: ConsoleScreen) -> PlanFile | None:
-    """Ask for a recipe, another shipped plan or a file, and return its plan; None where nothing was chosen.
-
-    Raises as read_plan.
-    """
+    """Ask for a recipe, another shipped plan or a file, and return its plan; None where nothing was chosen."""
     shipped = shipped_lines({path: read_plan(path) for path in list_configs()})
-    name = await screen.app.push_screen_wait(OpenScreen("Open a recipe, another plan, or a file", shipped, yes="Open"))
-    if name is None:
-        return None
+    dialog = OpenScreen("Open a recipe, another plan, or a file", shipped, _read_named, yes="Open")
+    return await screen.app.push_screen_wait(dialog)
+
+
+def _read_named(name: str) -> PlanFile:
     try:
         path = os.path.abspath(resolve_plan(os.path.expanduser(name)))
     except OSError as error:
         raise PlanMissing(name, str(error)) from error
-    return await asyncio.to_thread(read_plan, path)
+    return read_plan(path)
 
 
 async def looked_at(session: Session) -> tuple[tuple[TargetSpec, ...], tuple[str, ...], tuple[str, ...]]:
