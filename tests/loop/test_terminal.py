@@ -163,7 +163,7 @@ def a_scratch_device(console: Terminal, directory: Path) -> None:
     console.type(str(directory))
     console.wait_for("It fits")
     console.press("Enter")
-    told = ("/dev/loop", " is ticked", " was unticked")
+    told = ("/dev/loop", " is ticked:", " was unticked")
     wait_until(
         lambda: any(told[0] in line and (told[1] in line or told[2] in line) for line in console.lines()),
         "it is made",

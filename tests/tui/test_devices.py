@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from textual.widgets import Input
 
 from fsconsole.client.children import Done
 from fsconsole.show.terminal import ASCII
@@ -34,7 +35,9 @@ async def test_every_device_is_shown_with_its_state_and_screen_pane_and_form_loo
         await shows(pilot, "1 target ticked", "/dev/sdf ST3000NM0033-9ZM178")
         assert_looks_as_kept(pilot, f"devices-{size[0]}x{size[1]}")
         await pilot.press("n")
-        await shows(pilot, "It fits: 70.0 GiB free")
+        await shows(pilot, "It fits: 70.0 GiB free", "enter Create tab Next esc Cancel")
+        pilot.app.screen.query_one("#size", Input).cursor_blink = False
+        await pilot.pause()
         assert_looks_as_kept(pilot, f"scratch-form-{size[0]}x{size[1]}")
         await pilot.press("escape", "home")
         await shows(pilot, "loop0", "dm-2 (vg-scratch)", "free")
