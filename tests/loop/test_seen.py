@@ -111,14 +111,13 @@ def test_every_target_tells_who_it_is_and_what_it_stands_on(tmp_path: Path, devi
     assert str(shown(tmp_path, device)["seen"]).endswith(target["seen"])
 
 
-def test_a_resume_or_cleanup_of_an_exact_name_takes_no_other(tmp_path: Path, device: str) -> None:
+def test_a_resume_of_an_exact_name_takes_no_other_and_cleanup_takes_a_prefix(tmp_path: Path, device: str) -> None:
     folder = new_run(TINY_PLAN, device, str(tmp_path / "runs"))
     where = ("--runs", str(tmp_path / "runs"))
     with unchanged(device):
         for name in (folder.name[:-1], "latest", folder.name[:8]):
             fails(ExitCode.RUN_MISSING, "resume", name, "--exact", *where, names=(name,))
-            fails(ExitCode.RUN_MISSING, "cleanup", name, *where, names=(name,))
-    assert command("cleanup", folder.name, *where).stdout == "Nothing to clean up.\n"
+            assert command("cleanup", name, *where).stdout == "Nothing to clean up.\n"
     done = command("resume", folder.name, "--exact", "--show", *where)
     assert done.returncode == 0, done.stderr
 
