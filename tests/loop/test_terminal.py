@@ -185,7 +185,7 @@ def two_journals_and_xfs(console: Terminal) -> None:
     console.wait_for("options match", "data before its metadata")
     console.press("Enter")
     console.wait_for("clears.")
-    console.press("Enter", "Right", "Enter")
+    console.press("Right", "Enter", "Right", "Enter")
     console.wait_for("[ordered]>[writeback]", "3 variants, 15 cells")
     # No fewer rounds have verdicts.
     console.press("+")
