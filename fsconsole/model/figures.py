@@ -60,7 +60,7 @@ class PublishedRow(Wire, frozen=True):
     base: tuple[Measurement, ...] = ()
     """Figures of the row that the study compares this one with, where that isn't one of its own table."""
     base_name: str = ""
-    """That row's name, with its table."""
+    """Full name of the base row."""
     settings: tuple[tuple[str, str], ...] = ()
     """Settings that it was measured with, as far as the study prints them, by their names in a plan."""
 

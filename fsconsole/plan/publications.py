@@ -75,7 +75,7 @@ class _File(Wire, frozen=True):
     columns: dict[str, _Column]
     rows: tuple[_PublishedRow, ...] = msgspec.field(name="row")
     settings: dict[str, str] = msgspec.field(default_factory=dict)
-    """What the study sets, by the names in a plan: a row that sets something else, or more, is none of its own."""
+    """Settings of the study, by their plan names. Rows of a run with other settings get no published row."""
     device: str = ""
     """Size of the device that the figures hang on; beside a run on one of another size only ratios stand."""
     copies_own_files: bool = False

@@ -375,7 +375,7 @@ class CellCount:
 
     @property
     def other_words(self) -> str:
-        """What is said behind the other two: ", 2 repeated, 3 can't run"; empty where all can run, and none was repeated."""
+        """Suffix for repeated and unavailable cells: ", 2 repeated, 3 can't run"; empty if there are none."""
         unable = f", {self.unable:,} {cell_word(CellStatus.UNAVAILABLE)}" if self.unable else ""
         return f", {self.repeated:,} repeated{unable}" if self.repeated else unable
 

@@ -145,7 +145,7 @@ def _own_ratios(figures: Sequence[PublishedFigure], base: PublishedRow) -> Itera
 
 
 def _why(of: Publication, plans: Sequence[Plan], rows: Sequence[PublishedRow]) -> str:
-    """Return in a sentence why figures don't stand as printed, and what stands."""
+    """Return a sentence: why printed figures are left out, and what is shown instead."""
     to = dict.fromkeys(ratio.to for row in rows for ratio in row.ratios)
     row = f"the published row {next(iter(to))}" if len(to) == 1 else "a published row each"
     stands = f"published figures with x are ratios to {row}, never MB/s or seconds"

@@ -82,7 +82,7 @@ class Chip:
 OTHER = "other.."
 """Value of the chip that asks for further values."""
 EVERY = "*"
-"""Stands for all values of a line."""
+"""All values of a line."""
 
 
 @dataclass(frozen=True, slots=True)

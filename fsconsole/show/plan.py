@@ -92,7 +92,7 @@ def _level(level: str, number: int, lack: LevelAnswer | None, *, is_ticked: bool
         level,
         mark if is_ticked else Mark.BARRED,
         "not here",
-        (f"Not here: {lack.unavailable}. {lack.remedy}", ABOUT_LEVELS[level]),
+        (f"Not here. {lack.remedy} Why: {lack.unavailable}.", ABOUT_LEVELS[level]),
         is_faint=not is_ticked,
         found_by="level",
     )

@@ -41,7 +41,7 @@ MARKS = {
     "variants": _VARIANT_MARKS,
     START: _VARIANT_MARKS,
 }
-"""What the marks of a list mean, by kind of section."""
+"""Legend of a list, by kind of section."""
 
 
 def workload_lines(plan: PlanFile) -> tuple[Line, ...]:

@@ -149,8 +149,8 @@ KEYS = (
         Use("list", "by(1)", "Down", "one line down"),
         Use("confirm", "read(1)", "Down", "read on", only="down"),
         Use("replay", "faster(-1)", "Slower", "replay more slowly", rank=2, only="down"),
-        Use("form", "app.focus_next", "Down", "the field below", only="down"),
-        Use("scratch", "app.focus_next", "Down", "the field below", only="down"),
+        Use("form", "app.focus_next", "Next", "the field below", only="down"),
+        Use("scratch", "app.focus_next", "Next", "the field below", only="down"),
         Use("filter", "keep", "Keep", "go to the lines that are left", only="down"),
     ), moves=True),
     Key(("pageup",), "one page up", (

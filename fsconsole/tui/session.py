@@ -61,7 +61,7 @@ class Session:
     unsaved: str = ""
     """A sentence on what the console alone has: it is lost with it. Empty where nothing is."""
     kept: str = ""
-    """A sentence on what is kept though nobody saved it, and where it comes back; empty where nothing is."""
+    """Message about the unsaved draft that is kept; empty if there is none."""
 
     async def start(self, children: Children, cancel: Callable[[], object], end: asyncio.Event, *words: str) -> Started:
         """Start a run; leaving the console cancels that first, which sets end. Raises ChildFailed."""

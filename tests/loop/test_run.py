@@ -375,7 +375,7 @@ def test_a_plan_that_cannot_fit_is_refused_before_anything_is_touched(tmp_path, 
     plan = written(tmp_path, TOO_MUCH.replace("SIZE", "300MiB"))
     done = fsconsole("run", plan, "--device", device, "--runs", str(runs))
     assert done.returncode == ExitCode.DEVICE_TOO_SMALL
-    assert '`scale = "fit"` in the plan' in done.stderr
+    assert 'in the plan smaller files, `scale = "fit"`' in done.stderr
     assert not runs.exists()
 
 

@@ -87,7 +87,7 @@ SCREENS: tuple[tuple[Opened, str, tuple[str, ...]], ...] = (
         "engine died in workload of cell 6",
         (
             r"^run +started +status +MB/s +best +cells +size$",
-            r"^read-ahead, beside the raw device  11-21 15:49  finished +\+\*=# +4/4 +\d+",
+            r"^read-ahead, beside the raw device +11-21 15:49  finished +\+\*=# +4/4 +\d+",
             r"^enter Open .* i Import .* m Rename \? Keys q Quit$",
         ),
     ),

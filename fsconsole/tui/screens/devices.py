@@ -163,6 +163,8 @@ Tab goes to the details, which the arrow keys scroll."""
             # Where it is going to be ticked is to be seen, also by whoever came from the offer.
             self._table.focus()
             self.on_devices_screen_news()
+            # At once, not when the news have settled: it is ticked also for whoever goes on to the plan meanwhile.
+            self.action_look()
 
         if self.may("Making a scratch device"):
             self.ask(ScratchForm(self._watch.children), made)

@@ -76,7 +76,7 @@ async def confirmed(screen: ConsoleScreen, text: str, plan: Plan | None) -> RunF
 
     Raises PlanUnwritable.
     """
-    # Here, since what it starts is needed by nobody who only plans.
+    # Imported late: most sessions on the Plan screen start no run.
     from fsconsole.tui.screens.confirm import ConfirmScreen  # noqa: PLC0415
 
     with planfiles.kept_for_run(text) as path:
@@ -92,7 +92,7 @@ async def make_target(screen: ConsoleScreen) -> None:
     if (await _listing(session)).has_free:
         screen.say("No device is ticked: 1 leads to the devices, space ticks one there.")
         return
-    # Here, since nobody needs it who has a device.
+    # Imported late: only needed where no device is free.
     from fsconsole.tui.screens.scratch_form import ScratchForm  # noqa: PLC0415
 
     screen.say("No device is ticked, and none is free: n on screen 1 creates a scratch device.")

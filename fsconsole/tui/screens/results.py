@@ -12,6 +12,7 @@ from uuid import uuid4
 from textual import work
 from textual.binding import BindingType
 from textual.containers import Horizontal
+from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Button, Input, OptionList, Static
 
@@ -105,6 +106,10 @@ Wanted = tuple[view.Export, str, bool]
 """Export: its content, its file, and True if that file may be replaced."""
 
 
+def _place(path: str) -> Content:
+    return plain(f"It will be in {os.path.dirname(path)}." if path else "")
+
+
 class ExportScreen(Dialog[Wanted]):
     """Asks for form and path, and once more before a file is replaced; ends with None where nothing is wanted."""
 
@@ -126,7 +131,7 @@ class ExportScreen(Dialog[Wanted]):
         yield Static(plain("File (enter writes it):"))
         proposed = os.path.join(self._directory, self._run + self._export.ending)
         yield Input(proposed, id="path", compact=True)
-        yield Static(plain(""), id="place")
+        yield Static(_place(proposed), id="place")
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         self._export = view.EXPORTS[event.option_index]
@@ -144,8 +149,7 @@ class ExportScreen(Dialog[Wanted]):
     def on_input_changed(self) -> None:
         self._asked = None
         self.complain("")
-        path = self._path
-        self.query_one("#place", Static).update(plain(f"It will be in {os.path.dirname(path)}." if path else ""))
+        self.query_one("#place", Static).update(_place(self._path))
 
     @property
     def _path(self) -> str:

@@ -131,7 +131,7 @@ class ScratchForm(Dialog[Scratch]):
         self._directory = directory
         self._room: FreeSpace | None = None
         self._least_bytes = 0
-        """What the present plan needs; 0 where that isn't known."""
+        """Least size for the current plan; 0: unknown."""
         self._started_s: float | None = None
         self._end = asyncio.Event()
         self._before: frozenset[str] = frozenset()
