@@ -546,10 +546,13 @@ def short_code(text: str) -> str:
 
 
 def shown_on(report: GateReport) -> dict[str, object]:
-    """Return all that is shown of a device: who it is, what speaks against wiping it, and what is on it."""
+    """Return all that is agreed to of a device: who it is, what speaks against wiping it, and what is on it.
+
+    Not who has it open for a moment: the gate refuses that until it is over, and the code must fit then.
+    """
     return {
         "fingerprint": to_plain(report.fingerprint),
-        "hazards": [(h.check, h.verdict.value, h.device, h.reason) for h in report.hazards],
+        "hazards": [(h.check, h.verdict.value, h.device, h.reason) for h in report.hazards if h.check not in _PASSING],
     }
 
 

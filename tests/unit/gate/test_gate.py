@@ -171,6 +171,13 @@ def test_no_code_is_no_consent_and_the_code_of_another_state_is_stale() -> None:
             check_consent(code, now)
 
 
+def test_a_code_that_was_shown_while_a_monitor_had_the_device_open_fits_when_that_is_over() -> None:
+    opened = report(evidence(uses=(use(UseKind.OPEN, SDB, "smartctl (pid 4)"),)))
+    assert consent_code([opened]) == consent_code([report(evidence())])
+    mounted = report(evidence(uses=(use(UseKind.MOUNT, SDB),)))
+    assert consent_code([mounted]) != consent_code([report(evidence())])
+
+
 def test_scratch_devices_need_no_consent_and_take_no_part_in_the_code() -> None:
     check_consent("", [scratch()])
     assert consent_code([scratch()]) == ""
