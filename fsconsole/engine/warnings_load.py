@@ -21,10 +21,11 @@ from fsconsole.model.metrics import BONNIE_RATES, Metric
 from fsconsole.model.plan import Step, StepKind
 from fsconsole.model.workload import DataKind, Sizing, Workload, WorkloadKind
 from fsconsole.plan.expand import filesystem_of
+from fsconsole.plan.keys import MEMORY
 from fsconsole.plan.steps import crash_objection
 from fsconsole.system.files import cpu_count, memory_bytes
 from fsconsole.telemetry.links import links_below
-from fsconsole.units import format_bytes, format_percent, format_rate, format_seconds
+from fsconsole.units import format_bytes, format_percent, format_rate, format_seconds, parse_bytes
 from fsconsole.workloads.protocol import LoadResult
 
 SHORT_S = 10.0
@@ -92,9 +93,14 @@ def about_bonnie(work: CellWork, workload: Workload, result: LoadResult) -> None
         reason = f"'{workload.name}': bonnie++ printed +++++ for {', '.join(quick)}: under 500 ms, too quick to tell"
         work.warn(WarningKind.SHORT, reason, "Give it more data (bytes) or more files.")
     data_bytes = workload.limit_bytes * workload.threads
-    if 0 < data_bytes < 2 * memory_bytes():
+    limit = dict(work.cell.setting.values).get(MEMORY, "")
+    # The load's memory cgroup bounds its page cache too.
+    may_cache_bytes = min(parse_bytes(limit), memory_bytes()) if limit else memory_bytes()
+    if 0 < data_bytes < 2 * may_cache_bytes:
         reason = f"'{workload.name}': {format_bytes(data_bytes)} of data is less than twice the memory"
-        hint = "block input and seeks are partly served from memory: leave bytes out, or make it twice the memory."
+        hint = (
+            "block input and seeks are partly served from memory: make bytes twice the memory, or set a smaller memory."
+        )
         work.warn(WarningKind.CACHED, reason, hint)
 
 

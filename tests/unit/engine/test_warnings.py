@@ -19,7 +19,7 @@ from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.events import WarningKind
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
-from fsconsole.model.plan import Step, StepKind
+from fsconsole.model.plan import Setting, Step, StepKind
 from fsconsole.model.run import RunRequest
 from fsconsole.model.workload import DataKind, SizedBy, Sizing, Workload, WorkloadKind
 from fsconsole.telemetry.links import Link
@@ -239,6 +239,19 @@ def test_a_load_whose_bytes_were_in_memory_is_called_cached(
     window = SimpleNamespace(result=result, dirty_bytes=int(dirty * size), device_read_bytes=device_read_bytes)
     warnings_load.about_cache(work.as_cell, workload, cast("LoadWindow", window))
     assert work.told == ([(WarningKind.CACHED, told)] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("limit", "is_told"), [("", True), ("2GiB", False), ("4GiB", False), ("5GiB", True), ("64GiB", True)]
+)
+def test_data_of_bonnie_are_cached_if_under_twice_the_memory_that_the_load_may_have(
+    limit: str, is_told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warnings_load, "memory_bytes", lambda: 24 * 2**30)
+    work, workload = Work(), a_load(WorkloadKind.BONNIE, limit_bytes=8 * 2**30)
+    work.cell.setting = Setting((("memory", limit),) if limit else ())
+    warnings_load.about_bonnie(work.as_cell, workload, ended(60, 30, 30))
+    assert [kind for kind, _ in work.told] == [WarningKind.CACHED] * is_told
 
 
 def test_reads_of_memory_are_advised_by_whether_they_began_cold() -> None:
