@@ -2,9 +2,10 @@
 
     python -m tests.bench.studies --size 16GiB --rounds 3 chinner-2012-writeback cao-2005-tiobench
 
-Each report goes to tests/bench/studies/NAME.md. What the rows show, and which published findings came out again, is
-written by hand in tests/bench/studies/README.md. The size is that of the device; plans scale to it themselves. With
---sparse the device is a loop device over a file of holes, for plans that need more room than they fill.
+Each report goes to tests/bench/studies/NAME.md; with --curves its curves stand in it, and beside it in NAME.svg. What the
+rows show, and which published findings came out again, is written by hand in tests/bench/studies/README.md. The size is
+that of the device; plans scale to it themselves. With --sparse the device is a loop device over a file of holes, for
+plans that need more room than they fill.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -39,14 +40,18 @@ def told(*words: str) -> str:
     return done.stdout
 
 
-def plan_with(name: str, rounds: int, duration: str, place: Path) -> Path:
-    """Return a shipped plan, or a copy with other rounds, or another time of its FFSB profiles, written to place."""
+def plan_with(name: str, values: Sequence[str], duration: str, place: Path) -> Path:
+    """Return a shipped plan, or a copy with other values (KEY=VALUE) or time of FFSB profiles. Raises ValueError."""
     shipped = next(CHECKOUT.glob(f"configs/**/{name}.toml"))
-    if not rounds and not duration:
+    if not values and not duration:
         return shipped
     changed = shipped.read_text(encoding="utf-8")
-    if rounds:
-        changed = re.sub(r"(?m)^repeats *=.*$", f"repeats = {rounds}", changed)
+    for one in values:
+        key, _, value = one.partition("=")
+        line = f"{key} = {value}"
+        changed, count = re.subn(rf"(?m)^{re.escape(key)} *=.*$", lambda _, line=line: line, changed)
+        if not count:
+            raise ValueError(f"{shipped}: no line begins with {key} =")
     if duration:
         changed = re.sub(r'(?m)^kind *= *"ffsb".*$', rf'\g<0>\nduration = "{duration}"', changed)
     copy = place / shipped.name
@@ -79,8 +84,8 @@ def sparse_device(size: str, folder: str) -> Iterator[str]:
         file.unlink()
 
 
-def study(name: str, plan: Path, device: str, runs: str, *, published: str, columns: str) -> None:
-    """Run one plan and keep its report, with these columns in tables of their own."""
+def study(name: str, plan: Path, device: str, runs: str, *, published: str, columns: str, curves: str) -> None:
+    """Run one plan and keep its report, with these columns in tables of their own, and the curves of others."""
     started_s = time.monotonic()
     consent = json.loads(told("plan", str(plan), "-d", device, "--runs", runs, "--json", "--cell", "0"))["consent"]
     words = ("run", str(plan), "-d", device, "--runs", runs, *(("--consent", consent) if consent else ()))
@@ -92,6 +97,12 @@ def study(name: str, plan: Path, device: str, runs: str, *, published: str, colu
         asked = told("results", "--runs", runs, "--format", "md", "--columns", columns)
         text += "\n## Further columns\n" + asked[asked.index("\n### ") :].partition("\n### Warnings")[0]
     REPORTS.mkdir(exist_ok=True)
+    if curves:
+        asked_curves = ("results", "--runs", runs, "--curves", "--columns", curves)
+        text += f"\n## Curves\n\n```\n{told(*asked_curves)}```\n"
+        drawing = REPORTS / f"{name}.svg"
+        drawing.unlink(missing_ok=True)
+        told(*asked_curves, "--svg", str(drawing))
     (REPORTS / f"{name}.md").write_text(text, encoding="utf-8")
     print(f"{name}: exit {done.returncode}, {minutes:.1f} min", file=sys.stderr)
 
@@ -109,14 +120,30 @@ def main() -> None:
     parser.add_argument("--dir", default="/var/tmp", help="of the scratch file")
     parser.add_argument("--with", dest="published", default="", help="published table to lay beside")
     parser.add_argument("--columns", default="", help="further columns, in tables of their own at the end")
+    parser.add_argument("--curves", default="", help="columns to draw over the plan's numeric axis")
+    parser.add_argument(
+        "--set",
+        dest="values",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="in each line of the plan with KEY",
+    )
     options = parser.parse_args()
+    values = [*([f"repeats={options.rounds}"] if options.rounds else []), *options.values]
     with tempfile.TemporaryDirectory(prefix="fsconsole-studies-", dir=options.dir) as folder:
         make = sparse_device if options.sparse else scratch_device
         with make(options.size, folder) as device:
             for name in options.names:
-                plan = plan_with(name, options.rounds, options.duration, Path(folder))
+                plan = plan_with(name, values, options.duration, Path(folder))
                 study(
-                    name, plan, device, str(Path(folder, "runs")), published=options.published, columns=options.columns
+                    name,
+                    plan,
+                    device,
+                    str(Path(folder, "runs")),
+                    published=options.published,
+                    columns=options.columns,
+                    curves=options.curves,
                 )
 
 
