@@ -30,6 +30,7 @@ FOUR = tuple(replace(SCRATCH, path=f"/dev/loop{number}") for number in range(3, 
 NEED_GIB = {
     "cao-2005-tiobench": 8,
     "cao-2005-tiobench-as-printed": 8,
+    "chinner-2012-aged": 4,
     "lowe-2009-check": 16,
     "lowe-2009-check-6-million": 100,
     "lowe-2009-bonnie": 16,
@@ -38,7 +39,7 @@ NEED_GIB = {
     "peiffer-2005-cp-rm": 3,
     "peiffer-2005-eight-directories": 32,
 }
-"""Plans that keep what no small device has room for: millions of files, data of four times the memory."""
+"""Plans that keep what no small device has room for: millions of files, data of four times the memory, 1 GiB beside aged files."""
 
 
 def test_every_shipped_plan_can_be_run_on_scratch_devices() -> None:

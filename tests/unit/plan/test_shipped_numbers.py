@@ -88,6 +88,7 @@ def of_the_plan(plan: PlanFile) -> str:
         f"ram={size(plan.published_memory_bytes)}": plan.published_memory_bytes,
         f"disk={size(plan.published_device_bytes)}": plan.published_device_bytes,
         f"equalise={plan.equalise.value}": plan.equalise.value != "discard",
+        f"age={plan.age.words if plan.age is not None else ''}": plan.age is not None,
         "raw": plan.raw,
         " ".join(f"{name}={','.join(values)}" for name, values in plan.settings): plan.settings,
         "no-check": not after.check,
@@ -172,6 +173,13 @@ large file read: read t=create b=64KiB cold trace
 chinner-2012-memory
 # the mail: "4 GB of RAM", the forecast for more of it; 8 GiB dirty and 64 GiB: ours
 x3 keep=file-size dirty_bytes=764400KiB,8GiB dirty_background_bytes=382200KiB memory=4GiB,64GiB no-check
+ext4; xfs
+large file create: create t=48 of=1GiB b=64KiB trace
+large file read: read t=create b=64KiB cold trace
+
+chinner-2012-aged
+# the mail: "fragmentation ... over the life of the filesystem", 48 threads of the same load; 3 cycles to 70 %: ours
+x3 keep=file-size age=3 cycles to 70 % dirty_bytes=764400KiB dirty_background_bytes=382200KiB
 ext4; xfs
 large file create: create t=48 of=1GiB b=64KiB trace
 large file read: read t=create b=64KiB cold trace

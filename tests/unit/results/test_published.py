@@ -380,6 +380,7 @@ def test_the_shipped_studies_that_set_something_stand_beside_their_own_plans_val
         ("lowe-2009-csv", "lowe-2009-bonnie"),
         ("chinner-2012", "chinner-2012-writeback"),
         ("chinner-2012", "chinner-2012-memory"),
+        ("chinner-2012", "chinner-2012-aged"),
     ):
         axes = dict(read_plan(find_config(plan)).settings)
         for of in find_publication(name).rows:
