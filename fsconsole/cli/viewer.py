@@ -345,12 +345,12 @@ def _lines(state: RunState, now_ns: int, width: int) -> list[str]:
     if state.current_cell is None:
         return [title, place_words(state, now_ns)]
     planned = request.plan.cells[state.current_cell]
-    repeat = f" (repeat {planned.repeat} of {request.plan.repeats})" if request.plan.repeats > 1 else ""
+    at_round = f" (round {planned.repeat} of {request.plan.repeats})" if request.plan.repeats > 1 else ""
     devices = " ".join(planned.members) or planned.target
     return [
         title,
         place_words(state, now_ns),
-        printable(f"{cell_names(request.plan)[state.current_cell]}{repeat} on {devices}"),
+        printable(f"{cell_names(request.plan)[state.current_cell]}{at_round} on {devices}"),
         *_step_lines(state, now_ns, width),
         *gauge_lines(state.last_sample, now_ns, width),
     ]

@@ -153,7 +153,7 @@ class RequirementsUndecided(FsconsoleError, exit_code=ExitCode.REQUIREMENTS_UNDE
     """No row of a run certainly meets all that its plan requires, and at least one may."""
 
     sentence = "No row certainly meets the plan's requirements, but not every row misses them."
-    advice = "`fsconsole results` shows why: too few rounds, too few calls, or bounds on both sides of a limit. Set more repeats."
+    advice = "`fsconsole results` shows why: too few rounds, too few calls, or bounds on both sides of a limit. Run more rounds."
 
 
 class RunsDiffer(FsconsoleError, exit_code=ExitCode.USAGE):

@@ -191,6 +191,12 @@ def toggled_checklist(draft: Draft, number: int) -> Draft:
     return replace(draft, off_checklists=draft.off_checklists ^ {number})
 
 
+def only_checklist(draft: Draft, number: int) -> Draft:
+    """Return the draft with one checklist ticked, and all else that makes variants unticked."""
+    others = frozenset(range(len(draft.plan.checklists))) - {number}
+    return replace(draft, off_checklists=others, off_variants=frozenset(range(len(draft.plan.variants))))
+
+
 def toggled_variant(draft: Draft, number: int) -> Draft:
     """Return the draft with one variant in words unticked, or ticked again."""
     return replace(draft, off_variants=draft.off_variants ^ {number})

@@ -49,7 +49,7 @@ def _no_verdicts(plan: Plan, family: int) -> str:
     if plan.order is not Order.ROUNDS:
         return f'No verdicts: order = "{plan.order.value}" makes no rounds; use order = "rounds".'
     if plan.repeats < LEAST_ROUNDS:
-        return f"No verdicts with repeats = {plan.repeats}: they need {LEAST_ROUNDS} rounds; 5 is the default."
+        return f"No verdicts with {counted(plan.repeats, 'round')}: they need {LEAST_ROUNDS}; 5 is the default."
     return "" if family else "No verdicts: there is only one row, or no row with a filesystem."
 
 

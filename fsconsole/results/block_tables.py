@@ -123,7 +123,7 @@ def captions(blocks: Sequence[Block], grid: Grid, *, is_reversed: bool = False) 
     if not counts:
         said.append(f"No row has a figure for {primary} yet.")
     elif counts == [1]:
-        said.append("One cell per row (n = 1): how far repeats would spread is not known.")
+        said.append("One cell per row (n = 1): how far rounds would spread is not known.")
     else:
         n = f"n = {counts[0]}" if len(counts) == 1 else "n"
         said.append(f"Figures are geometric means of {n} rounds (means where too small for ratios);")

@@ -269,7 +269,7 @@ def gate_of(state: RunState, choice: GridChoice = AS_PLANNED) -> Gate:
     if plan.order is not Order.ROUNDS:
         return Gate(f'No verdicts: order = "{plan.order.value}" has no rounds; set order = "rounds" in the plan.')
     if plan.repeats < LEAST_ROUNDS:
-        return Gate(f"No verdicts: they need at least {LEAST_ROUNDS} rounds. Set repeats = 5.")
+        return Gate(f"No verdicts: they need at least {LEAST_ROUNDS} rounds; 5 is the default.")
     if not choice.look and state.is_open:
         of_auto = f"round {LOOKS[0]}, {LOOKS[1]} or {LOOKS[2]}"
         return Gate(f"Verdicts follow after {of_auto if plan.is_auto else 'the last round'}.")
@@ -322,7 +322,7 @@ def _interval_notes(family: int, against: _Against, choice: GridChoice, gate: Ga
         yield f"Baseline chosen after the run: intervals are corrected over all {family} pairs."
     if gate.alpha != ALPHA:
         level = f"{100 * (1 - gate.alpha):g} %"
-        yield f'Of repeats = "auto": the intervals are at {level}, so that all looks together err in 5 %.'
+        yield f"Rounds are auto: the intervals are at {level}, so that all looks together err in 5 %."
 
 
 def _with_verdicts(block: Block, bases: Mapping[int, int], choice: GridChoice, gate: Gate) -> Block:

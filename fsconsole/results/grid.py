@@ -93,7 +93,7 @@ def columns_named(names: str) -> tuple[Metric, ...]:
 # Variants that came out equal: what was read back of them is the same, and all that differs would show in it.
 
 _SCOPES = frozenset({"mkfs", "mount"})
-_HINT = "They share a row, as repeats of one variant: drop one of them from the plan."
+_HINT = "They share a row, as rounds of one variant: drop one of them from the plan."
 
 
 def _equal_keys(grouped: Grouped, cells: Sequence[CellState]) -> list[list[RowKey]]:
@@ -260,7 +260,7 @@ class Grid:
 
 
 _SPREAD_LIMIT_PERCENT = 10.0
-_SPREAD_HINT = "Find what else used the device or the CPUs; set more repeats before comparing close rows."
+_SPREAD_HINT = "Find what else used the device or the CPUs; run more rounds before comparing close rows."
 
 
 def build_grid(
@@ -295,7 +295,7 @@ def build_grid(
         known = row.figure(DEFAULT_SORT)
         spread = known.spread_percent if known is not None else None
         if spread is not None and spread > _SPREAD_LIMIT_PERCENT:
-            reason = f"repeats of '{row.name}': durable figures lie {spread:.0f} % apart"
+            reason = f"rounds of '{row.name}': durable figures lie {spread:.0f} % apart"
             warnings.append(Noted(WarningKind.SPREAD, reason, _SPREAD_HINT, row.indexes))
     found = beside(publication, [state.request.plan]) if publication is not None else None
     return Grid(_sorted(rows, sort_by), sort_by, tuple(warnings), found)

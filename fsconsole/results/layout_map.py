@@ -83,7 +83,7 @@ class PlacedMap:
     @property
     def title(self) -> str:
         """Row, load, cell, and how many files in how many extents."""
-        place = f"cell {self.cell.index + 1}, repeat {self.cell.repeat}"
+        place = f"cell {self.cell.index + 1}, round {self.cell.repeat}"
         return printable(f"{self.row} - {self.load} ({place}): {self.counts}")
 
     @property

@@ -35,8 +35,8 @@ _COLUMN_CELLS, _FIGURE_CELLS = 16, 12
 def title_lines(state: RunState, cell: Cell, row: str, place: tuple[int, int], width: int) -> tuple[str, ...]:
     """Return a cell's name, and its status whole; place is its number among the row's cells, and how many these are."""
     known = state.cells[cell.index]
-    said = [f"Cell {cell.index + 1} of {len(state.cells)}", f"repeat {cell.repeat}"]
-    said += [f"round repeated{' twice' * (cell.redo > 1)}"] if cell.redo else []
+    said = [f"Cell {cell.index + 1} of {len(state.cells)}", f"round {cell.repeat}"]
+    said += [f"repeated{' twice' * (cell.redo > 1)}"] if cell.redo else []
     said += ["not counted: its round ran again"] if cell.index in replaced_cells(state) else []
     said += [f"attempt {known.attempt}"] if known.attempt > 1 else []
     status = cell_word(known.status)

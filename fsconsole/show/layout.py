@@ -36,7 +36,7 @@ def other_lines(state: RunState, indexes: Iterable[int], own: int) -> tuple[Line
     """Return the cells that may stand beside the own one, as a list to pick from; its keys are their indexes."""
     others = (state.request.plan.cells[index] for index in indexes if index != own)
     return tuple(
-        Line(str(cell.index), f"Cell {cell.index + 1}: {cell_name(cell)}, repeat {cell.repeat}") for cell in others
+        Line(str(cell.index), f"Cell {cell.index + 1}: {cell_name(cell)}, round {cell.repeat}") for cell in others
     )
 
 

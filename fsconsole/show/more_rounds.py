@@ -103,5 +103,5 @@ def with_repeats(source: str, rounds: int) -> str:
         changed = f"repeats = {rounds}\n{top}"
     text = changed + source[len(top) :]
     if tomli.loads(text) != tomli.loads(source) | {"repeats": rounds}:
-        raise PlanUnwritable("the run's plan", "its repeats can't be changed")
+        raise PlanUnwritable("the run's plan", "its rounds can't be changed")
     return text

@@ -148,7 +148,7 @@ def section_lines(  # noqa: PLR0913 (each is a fact of its own)
         ("workloads", "Workloads", len(draft.plan.workloads)),
         ("arrays", "Arrays", len(made_arrays(draft.plan))),
         ("settings", "Settings", len(draft.plan.settings)),
-        ("run", "Repeats", 0 if draft.plan.is_auto else draft.plan.repeats),
+        ("run", "Rounds", 0 if draft.plan.is_auto else draft.plan.repeats),
         # What arises from all of the above.
         *((("variants", "Variants", len(rows)),) if with_variants else ()),
     )
@@ -163,7 +163,7 @@ def _filesystem(  # noqa: PLR0913, PLR0917 (each is a fact of its own)
     is_on = number is not None and number not in draft.off_checklists
     mark = Mark.ON if is_on else Mark.BARRED if lacks else Mark.OFF
     about = (
-        *([f"It can't be used here: {lacks}"] if lacks else ()),
+        f"It can't be used here: {lacks}" if lacks else _TICKED_BY,
         f"{filesystem.title}.",
         *([f"Driver: {filesystem.driver}."] if filesystem.driver != f"the {filesystem.name} driver" else ()),
         f"Check: {filesystem.check_note}.",
@@ -213,11 +213,12 @@ def warning_line(outcome: Outcome, width: int) -> str:
     return shorten_end(printable("; ".join(words)), width)
 
 
+_TICKED_BY = "Space ticks it, enter: its options, O unticks all others."
 START = "start"
 """Key of the line that starts the run."""
 TOPS = {
     "sections": "This is the first line; enter asks before it runs the plan.",
-    "lines": "This is the first line: enter opens it, or ticks the value at the cursor; esc goes to the sections.",
+    "lines": "This is the first line: enter opens it, or ticks the value at the cursor; esc goes to the filesystems.",
     "rows": "This is the first line; left goes to the options.",
 }
 """Message, by list of the screen, where there is nothing above the cursor."""
@@ -261,7 +262,7 @@ def totals(
         return f"0 variants{is_out}, 0 cells.", _devices(disks, missing, width)
     if not plan.cells:
         first = "0 variants, 0 cells. No variant is ticked."
-        second = "To start: tick a filesystem, or one of the variants; raw is under Repeats."
+        second = "To start: tick a filesystem, or one of the variants; raw is under Rounds."
         return shorten_end(first, width), shorten_end(second, width)
     rows = len({cell.variant.label for cell in plan.cells})
     stuck = sum(1 for cell in plan.cells if cell.unavailable)

@@ -25,6 +25,8 @@ from fsconsole.show.plan_text import power_words
 SETTINGS = {key.name: key for key in keys.SETTINGS}
 RUN = {key.name: key for key in keys.RUN} | {f"after.{key.name}": key for key in keys.AFTER}
 """At the top of a plan file and below [after]."""
+_SHOWN = {"repeats": "rounds"}
+"""What screens call a key, where not by its name."""
 TYPED = tuple(name for name, key in RUN.items() if key.kind.is_typed)
 """Keys whose value may be typed."""
 
@@ -70,12 +72,12 @@ def workload_words(load: Workload) -> str:
 
 
 def run_lines(plan: PlanFile, power: PowerAnswer | None = None) -> tuple[Line, ...]:
-    """Return a line for each key at the top of a plan file and below [after]; with repeats what the plan can find."""
+    """Return a line for each key at the top of a plan file and below [after]; with the rounds what the plan can find."""
     found = {"repeats": (power_words(power),)} if power is not None else {}
     return tuple(
         Line(
             name,
-            name.removeprefix("after."),
+            _SHOWN.get(name, name.removeprefix("after.")),
             value=text,
             about=(*found.get(name, ()), RUN[name].help),
             chips=() if name in TYPED else tuple(Chip(choice, choice == text) for choice in RUN[name].kind.choices),

@@ -291,8 +291,8 @@ def cell_words(cell: Cell) -> tuple[str, ...]:
 def _head(plan: Plan, width: int) -> Iterator[str]:
     running = sum(1 for cell in plan.cells if not cell.unavailable)
     able = "" if running == len(plan.cells) else f", {running} of them can run"
-    repeats = f"auto ({_LOOKS})" if plan.is_auto else plan.repeats
-    counts = f"{counted(len(plan.cells), 'cell')}{able}; repeats {repeats}, order {plan.order.value}, seed {plan.seed}"
+    rounds = counted(plan.repeats, "round") + f" (auto: {_LOOKS})" * plan.is_auto
+    counts = f"{counted(len(plan.cells), 'cell')}{able}; {rounds}, order {plan.order.value}, seed {plan.seed}"
     yield from hanging("", printable(plan.title) or "(no title)", width)
     yield from hanging("", counts, width)
     for note in plan.notes:

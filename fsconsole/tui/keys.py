@@ -88,7 +88,7 @@ KEYS = (
     )),
     Key(("escape",), "back: close, cancel, stop what this screen is doing", (
         Use("devices", "end_job", "Stop", "stop the current job, or show all devices again"),
-        Use("plan", "back", "Back", "one column back; in the sections: show all lines again", rank=3),
+        Use("plan", "back", "Back", "one column back; at the left: show all lines again", rank=3),
         Use("run", "follow", "Follow", "mark the running cell again"),
         Use("runs", "show_all", "All", "show all runs again"),
         Use("cell", "dismiss", "Back", "to the grid, or to the run", rank=9, shown="esc"),
@@ -136,6 +136,9 @@ KEYS = (
     )),
     Key(("*",), "tick all values", (
         Use("choices", "tick_every", "All values", "tick all values of this line; again: none"),
+    )),
+    Key(("O",), "only this: untick all others", (
+        Use("plan", "only", "Only this", "tick this filesystem, and untick all others and the custom variants", rank=5),
     )),
     Key(("up", "k"), "one line up, one step more", (
         Use("list", "by(-1)", "Up", "one line up"),
@@ -195,7 +198,7 @@ KEYS = (
         Use("filter", "keep", "Keep", "go to the lines that are left", rank=1, shown=_FOR_ENTER),
     ), moves=True),
     Key(("/",), "find: show only lines with some words", (
-        Use("plan", "find", "Find", "show only lines with some words: name, group, help, old names", rank=7),
+        Use("plan", "find", "Find", "show only lines with some words: name, group, help, old names", rank=4),
         Use("devices", "find", "Find", "show only devices with some words: name, model, serial, state", rank=6),
         Use("results", "find", "Find", "show only rows with some words", rank=11),
         Use("runs", "find", "Find", "show only runs with some words", rank=8),
@@ -234,12 +237,12 @@ KEYS = (
     Key(("x", "delete"), "remove the selected thing; asks where something on disk goes", (
         Use("devices", "remove", "Remove..", "remove a scratch device", rank=5, asks=True),
         Use("plan", "drop", "Remove",
-            "remove the workload, the custom variant, or the list of options or arrays", rank=10),
+            "remove the workload, the custom variant, or the list of options or arrays", rank=11),
         Use("runs", "delete", "Delete..", "remove a run with all its figures", rank=10, asks=True),
     )),
     Key(("n",), "new", (
         Use("devices", "create", "New scratch", "create a scratch device, safe to wipe", rank=3),
-        Use("plan", "new", "New..", "add a workload or a custom variant, start a new plan, or open a recipe", rank=9),
+        Use("plan", "new", "New..", "add a workload or a custom variant, start a new plan, or open a recipe", rank=10),
     )),
     Key(("D",), "duplicate", (
         Use("plan", "double", "Duplicate", "copy the workload, the custom variant, or the list of options or arrays"),
@@ -249,20 +252,20 @@ KEYS = (
     )),
     Key(("T",), "try the options on this machine", (
         Use("plan", "probe", "Try",
-            "find out on a small image what this machine takes of the ticked filesystems' options", rank=11),
+            "find out on a small image what this machine takes of the ticked filesystems' options", rank=12),
     )),
     Key(("o",), "open a plan", (
-        Use("plan", "open_plan", "Recipes", "open a recipe, another shipped plan, or a plan file", rank=4),
+        Use("plan", "open_plan", "Recipes", "open a recipe, another shipped plan, or a plan file", rank=8),
         Use("run", "open_run_plan", "Plan", "open the plan of this run, to change it and run it again"),
         Use("results", "open_run_plan", "Plan", "open the plan of this run, to change it and run it again", rank=9),
         Use("runs", "open_run_plan", "Plan", "open the plan of the run at the cursor, to change it and run it again",
             rank=5),
     )),
     Key(("w",), "save the plan", (
-        Use("plan", "save_plan", "Save", "save the plan as a file", rank=5),
+        Use("plan", "save_plan", "Save", "save the plan as a file", rank=6),
     )),
     Key(("l",), "commands", (
-        Use("plan", "commands", "Commands", "the exact commands of any cell", rank=6),
+        Use("plan", "commands", "Commands", "the exact commands of any cell", rank=7),
         Use("confirm", "commands", "Commands", "the exact commands of any cell; where a name is typed, tab first", rank=2),
         Use("run", "log", "Log", "commands of the marked cell, with their output", rank=7),
         Use("cell", "section('commands')", "Commands", "what was run"),
@@ -325,7 +328,7 @@ KEYS = (
         Use("results", "replay", "Replay", "replay the loads of all variants, released together", rank=6),
     )),
     Key(("+",), "more rounds", (
-        Use("plan", "repeats", "Rounds..", "how many rounds are run: repeats of each variant", rank=8),
+        Use("plan", "repeats", "Rounds..", "how many rounds are run, each with every variant once", rank=9),
         Use("results", "more", "More rounds", "run the plan again with more rounds", asks=True),
         Use("rounds", "step(1)", "More", "one round more", rank=2, priority=True),
     )),

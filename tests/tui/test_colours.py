@@ -85,7 +85,9 @@ async def test_what_the_keys_go_to_differs_from_what_they_do_not(kind: Colours, 
 async def test_of_a_row_of_values_only_the_one_at_the_cursor_stands_out(kind: Colours) -> None:
     app = console(Scripted({"catalog": catalog_answer()}), colours=kind)
     async with drive(app, "2") as pilot:
-        await shows(pilot, ">(default)  on   off", "2 variants")
+        await shows(pilot, "2 variants")
+        await pilot.press("enter")
+        await shows(pilot, ">(default)  on   off")
         row = next(strip for strip in strips(pilot) if "delalloc" in strip.text)
         plain_style = next(segment.style for segment in row if "off" in segment.text)
         marked = "".join(

@@ -7,18 +7,29 @@ import re
 import pytest
 
 from fsconsole.client.children import Done
-from fsconsole.tui.screens import plan as plan_screen
+from fsconsole.plan.draft import Draft
+from fsconsole.plan.read import parse_plan
+from fsconsole.tui.screens import plan_count
 from fsconsole.tui.widgets.lists import Choices
-from tests.tui.at_plan import at_plan, catalog_answer
+from tests.tui.at_plan import LOAD, at_plan, catalog_answer
 from tests.tui.harness import SIZES, Scripted, picture
 from tests.tui.snapshots import assert_looks_as_kept
+
+CUSTOM = f"""schema = 1
+repeats = 1
+[[filesystem]]
+type = "ext4"
+[[variant]]
+type = "xfs"
+label = "by hand"
+{LOAD}"""
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_the_screen_and_its_dialogs_look_as_they_were_drawn(
     size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan_screen, "kernel_release", lambda: "6.18.0")
+    monkeypatch.setattr(plan_count, "kernel_release", lambda: "6.18.0")
     async with at_plan(size=size) as hand:
 
         async def looks(name: str) -> None:
@@ -88,6 +99,50 @@ async def test_space_ticks_a_filesystem_and_enter_an_option_s_value_and_what_ari
         assert hand.screen.draft.plan.checklists[-1].mount == (("mode", ("adaptive",)),)
 
 
+async def test_the_screen_opens_at_the_first_ticked_filesystem_space_ticks_it_and_right_leads_to_its_options() -> None:
+    async with at_plan() as hand:
+        told = "Space ticks it, enter: its options, O unticks all others."
+        footer = "f10 Run.. space Tick O Only ext4 w Save l Commands o Recipes ? Keys q Quit"
+        assert (await hand.sees(told)).splitlines()[-1] == footer
+        assert hand.screen.query_one("#sections", Choices).key == "options 0"
+        for names in (("xfs",), ("ext4", "xfs")):
+            await hand.keys("space")
+            await hand.until(lambda names=names: hand.screen.draft.filesystems == names)
+        await hand.keys("right")
+        assert hand.screen.query_one("#lines").has_focus
+        await hand.sees(">(default)", "esc Filesystems / Find O Only ext4")
+        # A plan that is opened shows its filesystems first, too.
+        await hand.begin()
+        assert hand.screen.query_one("#sections").has_focus
+
+
+async def test_o_leaves_one_filesystem_from_the_left_list_and_from_its_options_and_says_how_others_come_back() -> None:
+    children = Scripted({"catalog": catalog_answer(unavailable={"jfs": "no driver for jfs"})})
+    async with at_plan(children=children) as hand:
+        await hand.keys("right", "*", "O")
+        await hand.sees("Only ext4 is compared now. Space ticks others again.", "[x] ext4       2", "[ ] xfs")
+        assert hand.screen.draft.filesystems == ("ext4",)
+        # What is unticked keeps its values; one that was never ticked is taken as the tools make it.
+        await hand.go_to("new btrfs")
+        await hand.keys("O")
+        await hand.sees("Only btrfs is compared now.", "[ ] ext4", "[x] btrfs      1")
+        await hand.go_to("options 0")
+        await hand.keys("O")
+        await hand.sees("[x] ext4       2", "[ ] btrfs")
+        # Custom variants are others, too.
+        await hand.begin(Draft(parse_plan(CUSTOM, "plan.toml")))
+        await hand.sees("2 variants")
+        await hand.keys("O")
+        await hand.sees("1 variant, ")
+        before = hand.screen.draft
+        await hand.go_to("new jfs")
+        await hand.keys("O")
+        await hand.sees("jfs can't be used here: no driver for jfs")
+        assert hand.screen.draft == before
+        await hand.go_to("workloads")
+        assert "O Only" not in picture(hand.pilot)
+
+
 async def test_the_cursor_comes_to_the_value_that_applies_and_left_from_there_leads_to_the_sections() -> None:
     async with at_plan() as hand:
         lines = hand.screen.query_one("#lines", Choices)
@@ -96,6 +151,7 @@ async def test_the_cursor_comes_to_the_value_that_applies_and_left_from_there_le
             assert lines.looked_at is not None
             return lines.looked_at.chips[lines.chip].value
 
+        await hand.keys("enter")
         for ticked in ("default", "off"):
             await hand.keys("down", "right", "right", "up")
             assert chip() == ticked
@@ -112,16 +168,18 @@ async def test_the_cursor_comes_to_the_value_that_applies_and_left_from_there_le
 
 async def test_only_the_list_that_has_the_focus_shows_a_cursor() -> None:
     async with at_plan() as hand:
+        await hand.sees("(default)")
+        assert ">" not in picture(hand.pilot)
+        await hand.keys("enter")
         await hand.sees(">(default)")
         await hand.keys("escape")
         await hand.until(lambda: ">" not in picture(hand.pilot))
-        await hand.keys("enter")
-        await hand.sees(">(default)")
 
 
 async def test_star_ticks_all_values_of_an_option_and_then_none() -> None:
     async with at_plan() as hand:
         every = (("data", ("ordered", "writeback", "journal")),)
+        await hand.go_to("options 0")
         await hand.look_at("mount data")
         await hand.keys("*")
         await hand.sees("default  [ordered] [writeback] [journal]")
@@ -181,6 +239,7 @@ async def test_a_click_ticks_the_value_that_is_clicked() -> None:
 
 async def test_the_common_options_come_first_and_enter_lists_the_others() -> None:
     async with at_plan() as hand:
+        await hand.keys("enter")
         await hand.sees("Common options of ext4", "delalloc      >(default)  on   off")
         lines = hand.screen.query_one("#lines", Choices)
         assert len(lines.lines_shown) == 12
@@ -215,7 +274,7 @@ async def test_the_variants_have_a_pane_of_their_own_where_there_is_room() -> No
     async with at_plan(size=(120, 40)) as hand:
         await hand.sees("Variants", "[x] ext4 ")
         assert "variants" not in [line.key for line in hand.screen.query_one("#sections", Choices).lines_shown]
-        await hand.keys("tab", "space")
+        await hand.keys("tab", "tab", "space")
         await hand.settled()
         assert "ext4" not in hand.screen.draft.filesystems
 
@@ -234,7 +293,7 @@ async def test_left_and_escape_go_one_column_back_and_up_at_the_top_says_where_t
             assert at() == "lines"
         await hand.keys("g", "up")
         await hand.sees(
-            "This is the first line: enter opens it, or ticks the value at the cursor; esc goes to the sections."
+            "This is the first line: enter opens it, or ticks the value at the cursor; esc goes to the filesystems."
         )
         await hand.keys("down")
         await hand.until(lambda: "first line" not in picture(hand.pilot))

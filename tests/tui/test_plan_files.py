@@ -33,7 +33,7 @@ async def test_shipped_plans_are_opened_from_a_menu_with_a_line_on_each() -> Non
         # Its variants are ticks by now; while nothing is changed the plan is the file's, word for word.
         assert hand.screen.draft.text == next(p for p in list_configs() if p.stem == "demo").read_text()
         assert not hand.screen.is_changed
-        await hand.sees("[x] ext4       2", "delalloc      >[default]  on  [off]")
+        await hand.sees("[x] ext4       2", "delalloc       [default]  on  [off]")
 
 
 BAD = {

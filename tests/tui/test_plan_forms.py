@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -275,6 +276,17 @@ async def test_plus_and_minus_step_the_rounds_digits_replace_them_and_enter_appl
         await hand.sees("'auto' is no number to step")
         await hand.keys("enter")
         await hand.until(lambda: hand.screen.draft.plan.is_auto)
+
+
+async def test_how_often_is_called_rounds_in_the_list_its_lines_and_the_dialog() -> None:
+    async with at_plan() as hand:
+        assert re.search(r"^    Rounds +5  │", await hand.sees("Settings"), re.MULTILINE)
+        await hand.go_to("run")
+        seen = await hand.sees("How often each combination is run", "order")
+        assert re.search(r"│ rounds +5", seen)
+        assert "repeats" not in seen.lower()
+        await hand.keys("+")
+        assert "repeats" not in (await hand.sees("+ More", "Rounds")).lower()
 
 
 async def test_the_footer_names_where_escape_leads_and_what_enter_does_in_a_form() -> None:

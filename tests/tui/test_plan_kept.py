@@ -14,7 +14,7 @@ from tests.tui.harness import picture
 
 async def test_a_draft_is_there_again_after_the_console_was_left_and_gone_once_it_is_saved(tmp_path: Path) -> None:
     async with at_plan(state=tmp_path) as hand:
-        await hand.keys("right", "enter", "right", "enter")
+        await hand.keys("right", "right", "enter", "right", "enter")
         await hand.settled()
         await hand.filesystem("xfs")
         # The last tick is not counted yet when the console is left.
@@ -40,19 +40,19 @@ def test_a_draft_says_that_it_is_of_a_console_with_other_runs() -> None:
 
 async def test_a_console_that_is_killed_leaves_what_was_ticked_before(tmp_path: Path) -> None:
     async with at_plan(state=tmp_path) as hand:
-        await hand.keys("right", "enter", "right", "enter")
+        await hand.keys("right", "right", "enter", "right", "enter")
         await hand.settled()
         # Nothing is written when a console is killed, and the kernel gives up its lock.
         hand.screen._store.release()
         async with at_plan(state=tmp_path) as again:
-            await again.sees("[x] ext4       2", ">[on] [off]")
+            await again.sees("[x] ext4       2", " [on] [off]")
 
 
 async def test_where_a_draft_can_t_be_kept_it_says_so_and_why(tmp_path: Path) -> None:
     (tmp_path / "fsconsole").write_text("")
     async with at_plan(state=tmp_path) as hand:
         await hand.sees("The draft of the plan can't be kept in", "file exists", "Save the plan before you quit")
-        await hand.keys("enter")
+        await hand.keys("space")
         await hand.settled()
         # It is lost with this console: q asks.
         await hand.until(lambda: "file exists" in hand.screen.session.unsaved)
@@ -61,7 +61,7 @@ async def test_where_a_draft_can_t_be_kept_it_says_so_and_why(tmp_path: Path) ->
 async def test_whoever_leaves_a_changed_plan_reads_that_it_is_kept_and_where_it_comes_back(tmp_path: Path) -> None:
     for keys, told in (
         (("q",), []),
-        (("enter", "q"), ["The changed plan", "kept", "next `fsconsole`", "Plan screen (2)"]),
+        (("space", "q"), ["The changed plan", "kept", "next `fsconsole`", "Plan screen (2)"]),
     ):
         async with at_plan(state=tmp_path) as hand:
             said: list[str] = []

@@ -267,15 +267,15 @@ async def test_enter_opens_the_running_cells_view_and_escape_comes_back_to_the_r
             await shows(pilot, "WORKLOAD", "X Stop.. enter Cell d Detach")
             head = picture(pilot).splitlines()[0]
             await pilot.press("enter")
-            shown = await shows(pilot, "Cell 1 of 2, repeat 1, running", "Curves  Figures")
+            shown = await shows(pilot, "Cell 1 of 2, round 1, running", "Curves  Figures")
             assert shown.splitlines()[0] == head
             run.record((*DRAINING, *NEXT))
             await pilot.press("escape")
             await shows(pilot, "MKFS", "> xfs")
             await pilot.press("enter")
-            await shows(pilot, "Cell 2 of 2, repeat 1, running")
+            await shows(pilot, "Cell 2 of 2, round 1, running")
             await pilot.press("escape", "up", "enter")
-            await shows(pilot, "Cell 1 of 2, repeat 1, done")
+            await shows(pilot, "Cell 1 of 2, round 1, done")
 
 
 async def test_the_log_of_a_run_that_was_imported_without_outputs_says_so_once(tmp_path: Path) -> None:

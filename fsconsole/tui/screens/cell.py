@@ -284,4 +284,4 @@ def _read_beside(folder: RunFolder, seen: Look, index: int) -> Beside:
 
 
 def _named(cell: Cell) -> str:
-    return f"cell {cell.index + 1}, {layout.cell_name(cell)}, repeat {cell.repeat}"
+    return f"cell {cell.index + 1}, {layout.cell_name(cell)}, round {cell.repeat}"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
@@ -14,34 +12,23 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 from textual.widgets import Static
 
-from fsconsole.catalog.loader import load_catalog
-from fsconsole.client.children import answer
-from fsconsole.client.runs import last_spreads
 from fsconsole.journal.folder import RunFolder
-from fsconsole.model.answers import CatalogAnswer, FilesystemsAnswer, LevelsAnswer
-from fsconsole.model.plan import Loads
 from fsconsole.plan import draft as drafts
 from fsconsole.plan.draft import Draft, new_draft
-from fsconsole.plan.inodes import MKE2FS_CONF, parse_mke2fs_conf
-from fsconsole.plan.outcome import Outcome, ThisMachine, levels_of, this_machine, work_out
-from fsconsole.plan.planfile import TargetSpec
+from fsconsole.plan.outcome import Outcome
 from fsconsole.show import plan as view
 from fsconsole.show.lines import Mark
 from fsconsole.show.plan_forms import MARKS
 from fsconsole.show.plan_text import power_line
-from fsconsole.system.files import kernel_release, memory_bytes, read_text_or
 from fsconsole.tui import keys, planfiles
 from fsconsole.tui.screens import plan_files
 from fsconsole.tui.screens import plan_sections as of_plan
-from fsconsole.tui.screens.base import ConsoleScreen
+from fsconsole.tui.screens.plan_count import DraftScreen
 from fsconsole.tui.screens.plan_dialogs import CommandsScreen, number_in
 from fsconsole.tui.terminal import lines, plain
 from fsconsole.tui.watch import in_background
 from fsconsole.tui.widgets.chrome import ListFilter
 from fsconsole.tui.widgets.lists import Choices
-
-_SETTLE_S = 0.1
-"""A plan is counted when no key has changed it for so long."""
 
 _WIDE = 110
 """Columns from which the variants have a pane of their own."""
@@ -50,14 +37,16 @@ _TALL = 32
 """Terminal height from which the help of a line gets more lines."""
 
 
-class PlanScreen(ConsoleScreen):
+class PlanScreen(DraftScreen):
     """Sections on the left, the lines of one in the middle, what all comes to at the bottom."""
 
     MODE: ClassVar[str] = "plan"
     CSS_PATH = "plan.tcss"
     HELP: ClassVar[str] = """
 What is compared: filesystems (left) with their options (right), loads, arrays, settings of disks and kernel.
-Arrows go to a value; enter or space ticks it, or unticks it. Several ticked values are compared, in all combinations.
+At the left space ticks a filesystem, or unticks it; enter or right leads to its options. O unticks all others.
+In the options arrows go to a value; enter or space ticks it, or unticks it. Several ticked values are compared, in all
+combinations.
 [on] is ticked. (default) applies as long as none is: the tools decide. [default] is compared with the others.
 * ticks all values of an option.
 -on- is not available here, and the lines below the list say why. other.. asks for a value.
@@ -68,36 +57,17 @@ Run.. shows what will be wiped, and asks.
 Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
 """
     GUIDE: ClassVar[str] = (
-        "2 of 5: what is compared. Filesystems at the left, options beside them: several ticked values are compared. "
-        "Run.. shows first what is wiped."
+        "2 of 5: what is compared. Space ticks filesystems at the left, right leads to their options: several ticked "
+        "values are compared. Run.. shows first what is wiped."
     )
     BINDINGS: ClassVar[list[BindingType]] = keys.bindings("plan")
 
     def __init__(self) -> None:
         super().__init__()
-        self.draft = new_draft()
-        self.kept = self.draft
-        """As it was opened or saved last."""
-        self.counted, self.outcome = self.draft, Outcome()
-        self.is_counted = False
-        self._counted_for: tuple[object, ...] = ()
-        self.disks: tuple[TargetSpec, ...] = ()
-        self.missing: tuple[str, ...] = ()
-        self.catalog = load_catalog()
-        self.here = ThisMachine(kernel_release())
-        self.last_spreads: Mapping[Loads, float] = {}
-        self._mke2fs = parse_mke2fs_conf(read_text_or(MKE2FS_CONF, ""))
-        """Of the last run on this machine; None where there is none, or it isn't read yet."""
-        self._told: dict[str, CatalogAnswer] = {}
         self._asked_for: tuple[str, ...] = ()
-        self._is_counting = self._is_stale = self._knows_all = False
-        self._has_asked_levels = False
-        self._store = planfiles.DraftStore()
         self._taken_over: Draft | None = None
         """The draft that another console left."""
         self._kept_words = ""
-        self.digest = ""
-        """Of the file at plan.path, as it was opened or saved; empty where there is none."""
         self.section_key = "options 0"
         self._lists_all = False
         """True if every option of the section is listed, not only the common ones."""
@@ -120,7 +90,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
     def on_mount(self) -> None:
         self._take_over()
         self.show_draft()
-        self.query_one("#lines").focus()
+        self.query_one("#sections").focus()
         asked = self.waiting("Asking what this machine supports; marks may change ...", self.ask_catalog())
         self.run_worker(asked, group="catalog", exclusive=True)
         self.app.mode_change_signal.subscribe(self, self._on_mode)
@@ -139,13 +109,6 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
                 self.draft, self.kept = kept.drafts()
                 self.digest, self.counted, self.section_key = kept.digest, self.draft, self._first_section()
                 self._taken_over, self._kept_words = self.draft, plan_files.kept_words(kept, self.session.runs_dir)
-
-    async def _look_back(self) -> None:
-        """Count again with the spreads of the last runs, if there are any."""
-        before = self.last_spreads
-        self.last_spreads = await in_background(partial(last_spreads, self.session.runs_dir))
-        if self.last_spreads != before:
-            self.count()
 
     def _on_mode(self, mode: str) -> None:
         # A run may have ended since.
@@ -277,12 +240,18 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         self.query_one("#lines" if self.query_one("#rows").has_focus else "#sections").focus()
 
     def label_of(self, action: str) -> str:
-        """Return where escape leads: to the list at the left, or to all lines again."""
+        """Return which filesystem remains, or where escape leads: to the list at the left, or to all lines again."""
+        if action == "only" and isinstance(section := self._section("lines"), of_plan.Options):
+            return f"Only {section.name}"
         if action != "back" or self.focused is None:
             return ""
         if self.focused.id == "rows":
             return self._filter("lines").what.capitalize()
         return "All" if self.focused.id == "sections" else "Filesystems"
+
+    def applies(self, action: str) -> bool:
+        # In the list at the left the footer has the keys of the plan; what is looked for are the options.
+        return action != "find" or self.focused is None or self.focused.id != "sections"
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in {"find", "repeats"}:
@@ -330,33 +299,6 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         focused = self.focused
         self._tell(focused if isinstance(focused, Choices) else shown_filter.choices)
 
-    @property
-    def is_up_to_date(self) -> bool:
-        """True if the current draft was counted, for the current devices and machine."""
-        return self.is_counted and self.counted == self.draft and self._counted_for == (self.disks, self.here)
-
-    def take(self, draft: Draft) -> None:
-        if draft != self.draft:
-            self.draft = draft
-            self.show_draft()
-            self.count()
-
-    def _tell_kept(self) -> None:
-        """Have whoever leaves told that a changed plan is kept, or asked where it isn't."""
-        unkept = self._store.unkept
-        self.session.unsaved = unkept if self.is_changed else ""
-        self.session.kept = planfiles.KEPT if self.is_changed and not unkept else ""
-
-    def count(self) -> None:
-        self._tell_kept()
-        self.session.makes_arrays = bool(self.draft.plan_file.arrays)
-        if self.session.makes_arrays:
-            self.ask_levels()
-        self._is_stale = True
-        if not self._is_counting:
-            self._is_counting = True
-            self.run_worker(self._count(), group="count")
-
     def on_screen_resume(self) -> None:
         folder, self.session.plan_of = self.session.plan_of, None
         if folder is not None:
@@ -369,81 +311,9 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         if not self.is_counted:
             self.count()
 
-    async def ask_catalog(self, *words: str) -> None:
-        """Ask what this machine takes; with --probe it is tried. Raises nothing: what went wrong is said."""
-        if words and not self._knows_all:
-            # The question about all, which this one put an end to, or which failed.
-            await self.ask_catalog()
-        with self.complaining():
-            found = await answer(self.session.children, FilesystemsAnswer, "catalog", *words)
-            told = self._told | {entry.filesystem: entry for entry in found.filesystems}
-            here = this_machine(self.here.kernel, list(told.values()))
-            self._told, self.here = told, replace(here, levels=self.here.levels)
-            self._knows_all = self._knows_all or not words
-            self.show_draft()
-            self.count()
-
-    @work(group="levels")
-    async def ask_levels(self) -> None:
-        """Ask, once, which arrays this machine makes: a plan without any need not know."""
-        if self._has_asked_levels:
-            return
-        self._has_asked_levels = True
-        with self.complaining():
-            found = await answer(self.session.children, LevelsAnswer, "catalog", "--arrays")
-            levels = levels_of(found.levels)
-            self.here = replace(self.here, levels=levels)
-            self.show_draft()
-            self.count()
-
-    async def _count(self) -> None:
-        try:
-            while self._is_stale:
-                while self._is_stale:
-                    self._is_stale = False
-                    await asyncio.sleep(_SETTLE_S)
-                draft, counted_for = self.draft, (self.disks, self.here)
-                unkept = self._store.unkept
-                await in_background(partial(self._store.keep, draft, self.kept, self.digest))
-                self._tell_kept()
-                if self._store.unkept and not unkept:
-                    self.say(self._store.unkept, style="$warning")
-                outcome = await in_background(
-                    partial(
-                        work_out,
-                        draft.plan_file,
-                        self.disks,
-                        self.catalog,
-                        kernel=self.here.kernel,
-                        known=self.here.known,
-                        support=self.here.arrays,
-                        last_spreads=self.last_spreads,
-                        memory_bytes=memory_bytes(),
-                        mke2fs=self._mke2fs,
-                    )
-                )
-                self.counted, self.outcome, self.is_counted = draft, outcome, True
-                self._counted_for = counted_for
-                plan_files.offer_least(self.session, draft, self.catalog, self.here, self._mke2fs)
-                self.show_outcome()
-        finally:
-            self._is_counting = False
-
     @work(group="devices", exclusive=True)
     async def _look_at(self) -> None:
         await self._read_targets()
-
-    async def _read_targets(self) -> None:
-        """Look at the ticked devices again, and untick those that are another device by now."""
-        disks, missing, lost = await plan_files.looked_at(self.session)
-        if (disks, missing) != (self.disks, self.missing):
-            self.disks, self.missing = disks, missing
-            self.show_outcome()
-            self.count()
-        elif lost:
-            self.show_draft()
-        if lost:
-            self.say_at_hand(" ".join(lost), style="$warning")
 
     def action_new(self) -> None:
         """Ask what is to be new, the kind of the shown section first."""
@@ -463,6 +333,17 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         if told := of_plan.DOUBLING.get(of_plan.kind_of(self.section_key)):
             self.say(told)
 
+    def action_only(self) -> None:
+        section = self._section("lines")
+        if not isinstance(section, of_plan.Options):
+            return
+        if section.why_barred:
+            self.say(section.why_barred)
+        else:
+            name = section.name
+            self.change(section.only)
+            self.say(f"Only {name} is compared now. Space ticks others again.")
+
     def action_drop(self) -> None:
         self._remake(of_plan.DROPPED)
 
@@ -481,16 +362,6 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
 
     def ask_for(self, asked: of_plan.Asked) -> None:
         self.ask(asked.dialog, lambda answer: self.change(lambda: asked.then(answer)))
-
-    def change(self, make: drafts.Change) -> None:
-        with self.complaining():
-            draft: Draft = make()
-            self.say("")
-            self.take(draft)
-
-    @property
-    def is_changed(self) -> bool:
-        return self.draft.plan_file != self.kept.plan_file
 
     @work(group="catalog", exclusive=True)
     async def action_probe(self) -> None:
@@ -540,10 +411,6 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
             return
         await self.app.push_screen(CommandsScreen(self.outcome.plan, self.draft.text))
 
-    async def _settled(self) -> None:
-        while not self.is_up_to_date:
-            await asyncio.sleep(0.05)
-
     @work(group="open", exclusive=True)
     async def action_open_plan(self) -> None:
         with self.complaining():
@@ -567,7 +434,6 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
     async def action_begin_anew(self) -> None:
         if await self._may_be_lost():
             self._begin_with(new_draft(), "")
-            self.query_one("#sections").focus()
 
     @work(group="open", exclusive=True)
     async def action_save_plan(self) -> None:
@@ -594,6 +460,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         self.section_key, self._section_shown = self._first_section(), ""
         if self._is_whole:
             self._filter("rows").show_lines(self._section("rows").lines(), afresh=True)
+            self.query_one("#sections").focus()
         self.show_draft()
         self.refresh_bindings()
         self.count()

@@ -205,6 +205,11 @@ class Options(Section):
         lacks = self.desk.here.why_not(self.filesystem) if is_off else ""
         return f"{self.filesystem.name} can't be used here: {lacks}" if lacks else ""
 
+    @property
+    def name(self) -> str:
+        """Return the filesystem, counted where there are several lists of it."""
+        return self.filesystem.name if self.number is None else view.checklist_name(self.draft, self.number)
+
     def why_not(self, line: Line, chip: str) -> str:
         return (self.number is None and self.why_barred) or view.why_barred(line, chip)
 
@@ -215,6 +220,12 @@ class Options(Section):
         if self.number is None:
             return drafts.with_filesystem(self.draft, self.filesystem.name)
         return drafts.toggled_checklist(self.draft, self.number)
+
+    def only(self) -> Draft:
+        """Return the draft with this list alone."""
+        if self.number is not None:
+            return drafts.only_checklist(self.draft, self.number)
+        return drafts.only_checklist(self.toggled(), len(self.draft.plan.checklists))
 
     def ticked(self, key: str, chip: str) -> Draft:
         if key == view.MORE:
@@ -317,7 +328,7 @@ class Settings(Section):
 
 
 class Run(Section):
-    """Section of repeats, order, size, and the steps after the loads."""
+    """Section of rounds, order, size, and the steps after the loads."""
 
     def lines(self) -> tuple[Line, ...]:
         is_counted = self.desk.counted == self.draft
@@ -346,7 +357,7 @@ class Run(Section):
             return ""
 
         def told(text: str) -> str:
-            """Return the line's words, with what the typed number of repeats can find."""
+            """Return the line's words, with what the typed number of rounds can find."""
             plan, power = self.desk.outcome.plan, self.desk.outcome.power
             lines = self.lines()
             if key == "repeats" and plan is not None and power is not None and not judged(text):
@@ -410,7 +421,7 @@ DOUBLING = {
     "arrays": "A second list of arrays: they are compared with those of the first.",
 }
 """Message after a line was doubled, where the new one isn't enough."""
-OFFERED = {"move": {"workloads"}, "double": set(DOUBLED), "drop": set(DROPPED)}
+OFFERED = {"move": {"workloads"}, "double": set(DOUBLED), "drop": set(DROPPED), "only": {"options", view.NEW}}
 """The kinds of sections in which a key does something; a key that isn't here is always offered."""
 
 

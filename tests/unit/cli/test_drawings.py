@@ -61,7 +61,7 @@ def test_the_svg_is_a_new_file_and_the_map_goes_to_standard_output(tmp_path: Pat
     write(folder, (*WHOLE[:-1], SEEN, WHOLE[-1]))
     found = look(folder)
     text = drawings.layout_map(folder, found, cells="", svg="", width=80)
-    assert "ext4 data=ordered - large files (cell 1, repeat 1): 2 files, 2 extents, 1.00 per file" in " ".join(
+    assert "ext4 data=ordered - large files (cell 1, round 1): 2 files, 2 extents, 1.00 per file" in " ".join(
         text.split()
     )
     assert "A" * 72 in text

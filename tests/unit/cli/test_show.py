@@ -46,7 +46,7 @@ def test_a_run_is_shown_as_its_title_how_it_stands_and_a_line_for_each_cell(tmp_
 def test_a_cell_is_shown_with_its_options_command_output_and_the_kernels_log(tmp_path: Path) -> None:
     text = shown(tmp_path, "2")
     lines = text.splitlines()
-    assert lines[:2] == ["xfs", "Cell 2 of 2, repeat 1, failed: mkfs.xfs: exit 1"]
+    assert lines[:2] == ["xfs", "Cell 2 of 2, round 1, failed: mkfs.xfs: exit 1"]
     options = {line.split()[0]: line.split()[1] for line in lines[2:6]}
     assert options == {"mkfs": "default", "mount": "default", "settings": "default", "target": "/dev/loop7"}
     assert "mkfs: mkfs (failed in 0.300 s: mkfs.xfs: exit 1)" in lines

@@ -211,7 +211,7 @@ def test_there_are_no_verdicts_before_the_last_round_nor_without_rounds_and_the_
     # A look in the middle of such a run compares the rounds that are over.
     block = load_block(replace(pending, request=auto), GridChoice(look=4))
     assert [row.compared.n for row in block.rows if row.compared is not None] == [4, 4]
-    assert block.notes == ('Of repeats = "auto": the intervals are at 99.9 %, so that all looks together err in 5 %.',)
+    assert block.notes == ("Rounds are auto: the intervals are at 99.9 %, so that all looks together err in 5 %.",)
 
 
 def test_a_filesystem_s_name_stands_for_its_only_row_as_baseline() -> None:

@@ -142,7 +142,7 @@ def test_maps_of_a_load_are_those_of_its_rows_first_cells_or_of_the_cells_that_w
     assert sorted((one.row, one.cell.index) for one in maps) == [("ext4 data=ordered", 0), ("xfs", 1)]
     (maps,) = maps_of(STATE, GRID, layouts, [2])
     assert [one.cell.index for one in maps] == [2]
-    assert maps[0].title == "ext4 data=ordered - large files (cell 3, repeat 2): 2 files, 2 extents, 1.00 per file"
+    assert maps[0].title == "ext4 data=ordered - large files (cell 3, round 2): 2 files, 2 extents, 1.00 per file"
     assert maps_of(STATE, GRID, layouts[3:]) == ()
     assert maps_of(STATE, GRID, layouts, [77]) == ()
 

@@ -67,10 +67,10 @@ ext4 data=writeback,nodelalloc  0.043  errors 3.120     0.071     a
 xfs                             failed
 btrfs                           can't run
 
-One cell per row (n = 1): how far repeats would spread is not known. Sorted by
+One cell per row (n = 1): how far rounds would spread is not known. Sorted by
 durable, check, best first. MB = 10^6 bytes, MiB = 2^20 bytes.
 
-No verdicts: they need at least 3 rounds. Set repeats = 5.
+No verdicts: they need at least 3 rounds; 5 is the default.
 
 `fsconsole results --explain`: what columns mean, what to do about warnings.
 """
