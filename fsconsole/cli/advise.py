@@ -1,4 +1,4 @@
-"""`fsconsole advise`: the rows that can't be excluded as best, and why."""
+"""`fsconsole advise`: the rows that may be the best, and why."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def advise(
     as_json: AsJson = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
-    """Say which rows of a run can't be excluded as its best, and what speaks against each."""
+    """Say which rows of a run may be its best, and what speaks against each."""
     from fsconsole.cli.complaint import terminal_width
     from fsconsole.client.runs import look
     from fsconsole.journal.store import open_run

@@ -165,7 +165,7 @@ COMMANDS = (
     ("runs", "fsconsole.cli.runs", "List runs, newest first; rename or delete one."),
     ("show", "fsconsole.cli.show", "Show a cell: commands, their output, the kernel's log."),
     ("results", "fsconsole.cli.results", "Print the results of a finished or running run."),
-    ("advise", "fsconsole.cli.advise", "Say which rows can't be excluded as best, and why."),
+    ("advise", "fsconsole.cli.advise", "Say which rows may be the best, and why."),
     ("apply-kit", "fsconsole.cli.kit", "Write a row as a script and a playbook for other devices."),
     ("verify-kit", "fsconsole.cli.kit", "Compare this machine with a kit, months later."),
     ("export", "fsconsole.cli.archive", "Pack a run into one file, also while it is running."),

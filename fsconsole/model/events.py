@@ -75,6 +75,20 @@ class WarningKind(str, Enum):
     SPREAD = "spread"
     """Never journalled: the grid raises it over a row's repeats."""
 
+    @property
+    def words(self) -> str:
+        """Its name on screens and in texts; the value is that of journals, JSON and CSV."""
+        return _PLAIN.get(self.value, self.value.replace("-", " "))
+
+
+_PLAIN = {
+    "other-io": "not quiet",
+    "others-cpu": "other CPU use",
+    "foreign-io": "other disk I/O",
+    "engine-beside": "another fsconsole run",
+}
+"""Names of warnings whose value doesn't say it."""
+
 
 class Verb(str, Enum):
     """Requests to a living engine through its control socket."""

@@ -179,7 +179,7 @@ def round_to_repeat(state: RunState) -> Disturbed | None:
         if costly.isdisjoint(one.cells):
             causes.pop(WarningKind.MEMORY_COLD, None)
         if causes:
-            seen = "; ".join(f"{kind.value.replace('-', ' ')} in {_numbers(cells)}" for kind, cells in causes.items())
+            seen = "; ".join(f"{kind.words} in {_numbers(cells)}" for kind, cells in causes.items())
             return Disturbed(one, f"{seen}, and none in {_round_words(other)}")
     return None
 

@@ -1,4 +1,4 @@
-"""Advice: which rows of a run can't be excluded as its best, by a weighted score, and why.
+"""Advice: which rows of a run may be its best, by a weighted score, and why.
 
 A round's score is the weighted sum of a row's log ratios to its baseline, each column's sign such that more is better.
 Scores are compared round by round by the same verdicts as every column (model/verdicts.py). A baseline's figure is the
@@ -188,14 +188,14 @@ class Advised:
     flaws: tuple[str, ...]
     """Failed cells, damage and missed limits, each in words without a full stop."""
     behind: str = ""
-    """Title of the row that is decidedly better; empty where it can't be excluded as best."""
+    """Title of the row that is decidedly better; empty where it may be the best."""
     leans_to: str = ""
     """Title of a row whose score is decidedly better, though no column is; empty where there is none, or it is behind one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Rows that can't be excluded as best, the others, and those that can't be judged; each in order of scores."""
+    """Rows that may be the best, the others, and those that can't be judged; each in order of scores."""
 
     weights: Weights
     baseline: str

@@ -89,7 +89,7 @@ def disturbed_words(of: Advice, grid: Grid) -> str:
             cells.setdefault(noted.kind, set()).update(own.intersection(noted.cells))
     if 2 * len(set().union(*cells.values())) < len(own):
         return ""
-    counted = sorted(((len(of), kind.value.replace("-", " ")) for kind, of in cells.items() if of), reverse=True)
+    counted = sorted(((len(of), kind.words) for kind, of in cells.items() if of), reverse=True)
     causes = ", ".join(f"{kind} in {count}" for count, kind in counted)
     return f"Disturbed: {causes} of {len(own)} cells. Run more rounds on a quiet machine before you rely on this."
 
@@ -172,7 +172,7 @@ def _of_warnings(warnings: tuple[Noted, ...], own: set[int]) -> Iterator[str]:
         if warning.kind in _AGAINST and not own.isdisjoint(warning.cells):
             counted.setdefault(warning.kind, set()).update(own.intersection(warning.cells))
     for kind, cells in counted.items():
-        yield f"warning {kind.value.replace('-', ' ')} in {len(cells)} of {len(own)} cells"
+        yield f"warning {kind.words} in {len(cells)} of {len(own)} cells"
 
 
 def change_words(term: Term, pair: Compared) -> str:

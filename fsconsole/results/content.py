@@ -315,7 +315,7 @@ def _worded(warnings: Iterable[Noted], marks: Mapping[WarningKind, str], total: 
             more = f"and {len(reasons) - _REASONS_SHOWN} more like these"
             reasons = (*reasons[:_REASONS_SHOWN], more)
         mark = marks[kind] if of_cells else ""
-        found.append(Worded(mark, kind.value.replace("-", " "), place, reasons, printable(hint)))
+        found.append(Worded(mark, kind.words, place, reasons, printable(hint)))
     return tuple(found)
 
 

@@ -114,7 +114,7 @@ def _facts(state: RunState, first: RunState) -> Facts:
     found[None, "started"] = instant(request.created_wall_ns)
     found[None, "boot"] = _joined(started.boot_id[:8] for started in state.started)
     raised = (*state.warnings, *(one for cell in state.cells for one in cell.warnings))
-    found[None, "warnings"] = ", ".join(sorted({one.kind.value.replace("-", " ") for one in raised}))
+    found[None, "warnings"] = ", ".join(sorted({one.kind.words for one in raised}))
     found |= _effective(state)
     return found
 

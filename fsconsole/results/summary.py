@@ -24,7 +24,7 @@ def summary_of(blocks: Sequence[Block], grid: Grid, cells: int) -> tuple[str, ..
     kinds = [warning.kind for warning in grid.warnings if warning.kind in CAUSES]
     disturbed = {cell for warning in grid.warnings if warning.kind in CAUSES for cell in warning.cells}
     if said and len(disturbed) >= _LEAST_DISTURBED * cells:
-        what = ", ".join(kind.value.replace("-", " ") for kind in dict.fromkeys(kinds))
+        what = ", ".join(kind.words for kind in dict.fromkeys(kinds))
         said.append(f"Disturbed: {len(disturbed)} of {cells} cells ({what}). Run it again while nothing else runs.")
     return tuple(said)
 

@@ -136,7 +136,7 @@ def warning_lines(state: RunState, cell: CellState, width: int) -> tuple[TextLin
         also = [other for other in noted.cells if other != cell.index]
         where = f"also {numbers_in_words(also)}" if also else "this cell alone"
         place = where if noted.cells else "the whole run"
-        lines.append(TextLine(noted.kind.value.replace("-", " "), "strong"))
+        lines.append(TextLine(noted.kind.words, "strong"))
         lines += text_lines(f"{noted.reason} ({place})", width, lead="  ")
         lines += text_lines(noted.hint, width, lead="  -> ")
     return tuple(lines) or (TextLine("No warnings."),)

@@ -169,9 +169,9 @@ class Listing:
         return any(entry.state.claim is Claim.FREE and not entry.refusals for entry in self.entries)
 
     @property
-    def has_scratch(self) -> bool:
-        """True if there is a scratch device."""
-        return any(entry.device.is_scratch for entry in self.entries)
+    def has_free_scratch(self) -> bool:
+        """True if a scratch device may be wiped without a loss."""
+        return any(entry.device.is_scratch and _group(entry) == _GROUPS[0] for entry in self.entries)
 
 
 def parse_listing(out: str, err: str = "") -> Listing:
@@ -549,7 +549,7 @@ def about(  # noqa: PLR0913 (each is a fact of its own)
 
 
 def offers(*, is_root: bool) -> tuple[Line, ...]:
-    """Return what is offered where nothing was tried yet: a demo, and a scratch device."""
+    """Return what is offered at the foot of the list: a demo, and a scratch device."""
     as_root = "" if is_root else " (as root: sudo fsconsole)"
     return (
         Line("demo", f"tab, enter  Demo: a first comparison on a scratch device in a file of 2 GiB{as_root}"),

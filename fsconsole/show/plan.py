@@ -279,14 +279,19 @@ def totals(
     return first, _devices(disks, missing, width, together=plan.cells[0].array is not None)
 
 
-def name_line(draft: Draft, unsaved: str, width: int, rows: Sequence[str] = ()) -> str:
-    """Return the plan's title, the file it came from, what is unsaved of it; and rows, as far as there is room."""
+def name_line(draft: Draft, unsaved: str, width: int, rows: Sequence[str] = (), shared: Sequence[str] = ()) -> str:
+    """Return the plan's title, the file it came from, what is unsaved of it; and rows, as far as there is room.
+
+    shared is what the names of the rows leave out: it goes where not one of them would fit beside it.
+    """
     title = printable(draft.plan.title) or "(no title)"
     tail = "; ".join(filter(None, (printable(draft.plan.path), unsaved)))
     tail = f"  ({tail})" if tail else ""
     room = max(width // 3, width - cells_of(tail))
     name = shorten_middle(shorten_middle(title, room) + tail, width)
-    told = listed(tuple(map(printable, rows)), lambda words: cells_of(f"{name}: {words}") <= width)
+    names, every = tuple(map(printable, rows)), "".join(f"; {words}" for words in shared)
+    beside = listed(names, lambda words: cells_of(f"{name}: {words}{every}") <= width)
+    told = f"{beside}{every}" if beside else listed(names, lambda words: cells_of(f"{name}: {words}") <= width)
     return f"{name}: {told}" if told else name
 
 
@@ -528,11 +533,11 @@ def row_lines(draft: Draft, outcome: Outcome) -> tuple[RowLine, ...]:
     return tuple(rows)
 
 
-def shared_lines(outcome: Outcome) -> tuple[Line, ...]:
-    """Return a heading for each filesystem whose variants share options, which their names leave out."""
+def shared_told(outcome: Outcome) -> tuple[str, ...]:
+    """Return for each filesystem whose variants share options which these are: their names leave them out."""
     shared = outcome.shared
     told = {f"all {name}" if len(shared) > 1 else "all": " ".join(words) for name, words in shared.items() if words}
-    return tuple(Line(f"shared {who}", f"{who}: {words}", is_heading=True) for who, words in told.items())
+    return tuple(f"{who}: {words}" for who, words in told.items())
 
 
 def left_over(outcome: Outcome) -> str:

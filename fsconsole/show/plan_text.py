@@ -55,11 +55,21 @@ def plan_lines(  # noqa: PLR0913 (each is a fact of its own)
         yield from _targets(targets, width)
     else:
         nothing = "No device was given: nothing was read, and commands show the word DEVICE."
-        yield from hanging("", nothing, width)
+        yield from hanging("", f"{nothing} {cleared_words(plan.cells)}".rstrip(), width)
     yield from _arrays(plan.cells, width, is_named=bool(targets))
     yield from _life(plan, power, targets, every=every, width=width)
     yield from hanging("", "The filesystem UUIDs above are an example: every run makes new ones.", width)
     yield from _closing(targets, "To agree to the loss:", agreeing, width)
+
+
+_BY_DEVICE = frozenset({Equalise.DISCARD, Equalise.ZERO})
+
+
+def cleared_words(cells: Sequence[Cell]) -> str:
+    """Return what commands for no device in particular leave open; empty where every device gets the same ones."""
+    if all(cell.equalise not in _BY_DEVICE for cell in cells):
+        return ""
+    return "What clears DEVICE before a cell depends on it: a disk with discard is shown, a scratch device is zeroed."
 
 
 def short_plan_lines(  # noqa: PLR0913 (as plan_lines)

@@ -337,4 +337,4 @@ def _cell_lines(previous: RunState | None, state: RunState, *, shorten: bool) ->
 
 
 def _warnings(cell: CellState) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(warning.kind.value.replace("-", " ") for warning in cell.warnings))
+    return tuple(dict.fromkeys(warning.kind.words for warning in cell.warnings))

@@ -301,7 +301,7 @@ def event_line(snapshot: RunSnapshot, width: int) -> str:
     fresh = [one for one in running.warnings if one.kind not in known] if running is not None else []
     if fresh:
         latest = fresh[-1]
-        return shorten_end(printable(f"warning: {latest.kind.value.replace('-', ' ')}: {latest.reason}"), width)
+        return shorten_end(printable(f"warning: {latest.kind.words}: {latest.reason}"), width)
     of_repeated = (
         one for one in reversed(state.repeated) if running is not None and running.index == one.cells[0].index
     )

@@ -75,7 +75,7 @@ def _curve(rates: Sequence[float]) -> str:
 
 
 def _best(state: RunState) -> str:
-    """Return the row that alone can't be excluded as best; empty where several can't: nothing is ranked that is undecided."""
+    """Return the only row that may be the best; empty where several may: nothing is ranked that is undecided."""
     try:
         found = advise(state, build_grid(state), safety_of)
     except FsconsoleError:
@@ -174,7 +174,14 @@ def run_lines(run: RunEntry, directory: str, width: int) -> tuple[TextLine, ...]
 
 
 _WHY_BEST = "every other row is decidedly behind by score, or misses a limit; Enter, then A says why"
+_HEADS = "MB/s: its cells in order, . slow to # fast; best: the winner, if decided"
 _CURVE_WORDS = "MB/s by cell: durable MB/s of its cells in their order, from 0 to the highest"
+
+
+def heads_words(runs: Sequence[RunEntry], width: int) -> str:
+    """Return the rule below the list, with what the heads of figures mean where a run has any."""
+    told = f"─ {_HEADS} " if any(run.digest is not None and run.digest.curve for run in runs) else ""
+    return f"{told}{'─' * width}"[:width]
 
 
 def list_words(runs: Sequence[RunEntry], sought: str, directory: str, *, is_listed: bool) -> str:

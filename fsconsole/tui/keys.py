@@ -336,7 +336,7 @@ KEYS = (
         Use("rounds", "step(-1)", "Fewer", "one round less", rank=3, priority=True),
     )),
     Key(("A",), "advice", (
-        Use("results", "advice", "Advice", "say which rows can't be excluded as the best, and why"),
+        Use("results", "advice", "Advice", "say which rows may be the best, and why"),
     )),
 )  # fmt: skip
 """The table: a key that no place uses yet is kept for its meaning."""

@@ -34,6 +34,7 @@ from tests.tui.device_lists import (
     listed,
 )
 from tests.tui.harness import SIZES, Late, Scripted, picture
+from tests.tui.recorded import recorded
 from tests.tui.waiting import flat, shows, until
 
 READ = json.dumps(
@@ -287,11 +288,23 @@ async def test_the_offer_names_its_keys_and_stays_while_nothing_is_ticked_or_the
         await until(pilot, lambda: not offer.display)
 
 
-async def test_with_a_scratch_device_there_is_no_offer_and_the_command_asks_and_says_what_it_makes_where(
-    tmp_path: Path,
-) -> None:
+async def test_the_demo_is_offered_while_there_is_no_run_or_a_free_scratch_device_is_not_ticked(tmp_path: Path) -> None:
+    async with at_devices(listed(SCRATCH), runs_dir=tmp_path) as pilot:
+        offer = devices_of(pilot).query_one("#offer")
+        await shows(pilot, "1 device,", "tab, enter  Demo: a first comparison")
+        await pilot.press("space")
+        await shows(pilot, "1 target ticked", "tab, enter  Demo: a first comparison")
+        recorded("grid", tmp_path)
+        await pilot.press("f5")
+        await until(pilot, lambda: not offer.display)
+        await pilot.press("space")
+        await shows(pilot, "is unticked", "tab, enter  Demo: a first comparison")
+
+
+async def test_where_no_demo_is_offered_the_command_asks_and_says_what_it_makes_where(tmp_path: Path) -> None:
     begun = json.dumps({"run_id": "20261121-100000-demo", "folder": "/x"})
-    children = Scripted({"devices": listed(SCRATCH), "demo": begun})
+    children = Scripted({"devices": listed(FREE), "demo": begun})
+    recorded("grid", tmp_path)
     async with at_devices(children, runs_dir=tmp_path) as pilot:
         await shows(pilot, "1 device,")
         assert "a first comparison" not in flat(pilot)

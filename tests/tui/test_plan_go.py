@@ -85,6 +85,9 @@ async def test_what_device_stands_for_is_said_once_and_the_commands_scroll_from_
     }
     async with at_plan(children=Scripted(answers), targets=targets, is_root=is_root) as hand:
         await hand.keys("l")
+        # Whatever the device will be, the commands shown are those of one kind.
+        told = "What clears DEVICE before a cell depends on it: a disk with discard is shown"
+        await hand.until(lambda: f"{told}, a scratch device is zeroed." in " ".join(picture(hand.pilot).split()))
         await hand.sees(why, "Pilot on ext4")
         cells = hand.pilot.app.screen.query_one("#cells", Choices)
         await hand.keys("down")

@@ -27,7 +27,7 @@ from fsconsole.tui.screens.results import ResultsScreen
 from fsconsole.tui.widgets.lists import Table
 from tests.tui.harness import SIZES, Scripted, console, drive, picture
 from tests.tui.recorded import NAMES, imported, recorded
-from tests.tui.waiting import shows, until
+from tests.tui.waiting import flat, shows, until
 from tests.unit.results.test_curves import over_threads
 
 
@@ -338,6 +338,16 @@ async def test_y_shows_and_copies_the_lines_of_the_row_and_advice_is_shown(tmp_p
         await shows(pilot, "Undecided which is best: ext4, xfs, ext4 nodelalloc.")
         await pilot.press("end")
         await shows(pilot, "Next: take ext4, which scores highest", "fsconsole apply-kit demo ext4")
+
+
+async def test_what_disturbed_a_run_and_what_advice_says_are_told_in_plain_words(tmp_path: Path) -> None:
+    async with drive(console(folder=imported("mail", tmp_path), runs_dir=tmp_path), "4") as pilot:
+        await shows(pilot, "mail", "verdict")
+        await pilot.press("A")
+        told = "Disturbed: other CPU use in 20, another fsconsole run in 19, other disk I/O in 18 of 20 cells."
+        await until(pilot, lambda: told in flat(pilot), "the advice")
+        await pilot.press("escape", "?", "G")
+        await shows(pilot, "Advice: say which rows may be the best, and why")
 
 
 async def test_another_run_is_compared_with_this_one_what_differs_first(tmp_path: Path) -> None:

@@ -70,6 +70,20 @@ async def test_every_run_says_where_it_stands(size: tuple[int, int], tmp_path: P
         assert all(len(line) <= size[0] for line in shown.splitlines())
 
 
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_rule_below_the_list_says_what_the_heads_of_figures_mean_once_there_are_some(
+    size: tuple[int, int], tmp_path: Path
+) -> None:
+    told = "─ MB/s: its cells in order, . slow to # fast; best: the winner, if decided ─"
+    async with in_the_list(console(runs_dir=tmp_path), size) as pilot:
+        await shows(pilot, "There are no runs")
+        assert told not in picture(pilot)
+        all_recorded(tmp_path)
+        await pilot.press("f5")
+        (rule,) = (line for line in (await shows(pilot, told)).splitlines() if told in line)
+        assert len(rule) == size[0]
+
+
 async def test_the_footer_offers_resume_and_clean_up_only_where_there_is_something_to_do(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     recorded("grid", tmp_path / "one")

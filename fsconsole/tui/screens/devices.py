@@ -425,13 +425,13 @@ Tab goes to the details, which the arrow keys scroll."""
         offer.display = stays or self._is_in_need()
 
     def _is_in_need(self) -> bool:
-        """Return whether nothing was tried yet, or nothing is free."""
+        """Return whether nothing was tried yet, nothing is free, or a free scratch device waits to be ticked."""
         from fsconsole.journal.store import list_runs  # noqa: PLC0415 - the first screen is there sooner without
 
         listing = self._watch.listing
-        if self._watch.seen_s is None or listing.has_scratch:
+        if self._watch.seen_s is None:
             return False
-        if not listing.has_free:
+        if not listing.has_free or (listing.has_free_scratch and not self.session.targets):
             return True
         try:
             return not list_runs(self.session.runs_dir)

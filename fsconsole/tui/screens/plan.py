@@ -130,10 +130,11 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
             self.refresh_bindings()
         self.query_one("#sections", Choices).show_lines(sections, at=self.section_key)
         self._show_section()
-        rows = view.row_names(self.outcome) if is_narrow else ()
+        # Where the variants have a pane of their own, that says both.
+        rows = (view.row_names(self.outcome), view.shared_told(self.outcome)) if is_narrow else ()
         kept = self._kept_words if self.draft is self._taken_over else ""
         unsaved = f"not saved{kept}" if self.is_changed else ""
-        name = view.name_line(self.draft, unsaved, self.size.width, rows)
+        name = view.name_line(self.draft, unsaved, self.size.width, *rows)
         # The sizes of these texts stay: the rest of the screen need not be laid out for them.
         self.put("#plan-name", plain(name, "bold"), layout=False)
         looked_at = {*(disk.path for disk in self.disks), *self.missing}

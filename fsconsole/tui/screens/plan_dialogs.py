@@ -22,6 +22,7 @@ from fsconsole.plan.planfile import PlanFile
 from fsconsole.plan.sizing import pilots
 from fsconsole.show.lines import Line, Mark
 from fsconsole.show.plan import cell_lines, commands_by_cell, pilot_lines
+from fsconsole.show.plan_text import cleared_words
 from fsconsole.tui import keys, planfiles
 from fsconsole.tui.screens.dialogs import Dialog
 from fsconsole.tui.terminal import lines, plain
@@ -52,6 +53,8 @@ class CommandsScreen(Dialog[None]):
 
     def body(self) -> Iterable[Widget]:
         yield ListFilter(Choices(id="cells", ticks=False), "cells")
+        if not self._targets and (told := cleared_words(self._cells)):
+            yield Static(plain(told), classes="told")
         with VerticalScroll(id="commands"):
             yield Static(plain("There is no cell: no variant is ticked."), id="steps")
 

@@ -272,7 +272,8 @@ class Variants(Section):
 
     def lines(self) -> tuple[Line, ...]:
         rows = (row.line for row in view.row_lines(self.desk.counted, self.desk.outcome))
-        shown = (*view.shared_lines(self.desk.outcome), *rows)
+        shared = (Line(f"shared {told}", told, is_heading=True) for told in view.shared_told(self.desk.outcome))
+        shown = (*shared, *rows)
         more = view.left_over(self.desk.outcome)
         return (*shown, Line("more", more, is_heading=True)) if more else shown
 

@@ -19,7 +19,16 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import list_runs, title_complaint
 from fsconsole.plan.publications import all_publications
 from fsconsole.show.run import cleaned_words
-from fsconsole.show.runs import Digest, RunEntry, comparable_lines, digest_of, list_words, run_lines, runs_table
+from fsconsole.show.runs import (
+    Digest,
+    RunEntry,
+    comparable_lines,
+    digest_of,
+    heads_words,
+    list_words,
+    run_lines,
+    runs_table,
+)
 from fsconsole.tui import keys
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.comparison import show_comparison
@@ -70,7 +79,7 @@ Where an engine died, C removes the mounts and loop devices that it left, and re
     def content(self) -> Iterable[Widget]:
         yield Static(plain(""), id="count")
         yield Table(id="list")
-        yield Static(plain("─" * 200), id="rule")
+        yield Static(plain(""), id="rule")
         yield List(id="about")
         yield Seek("title, name or status")
 
@@ -270,6 +279,7 @@ Where an engine died, C removes the mounts and loop devices that it left, and re
         self.query_one(Table).show_table(runs_table(runs, sought, self._marked))
         words = list_words(runs, sought, self.session.runs_dir, is_listed=self._is_listed)
         self.put("#count", plain(words))
+        self.put("#rule", plain(heads_words(runs, self.size.width)), layout=False)
         self.on_list_moved()
 
     def applies(self, action: str) -> bool:

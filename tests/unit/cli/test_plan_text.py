@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from fsconsole.cli.app import build_app
 from fsconsole.cli.plan_show import plan_answer
 from fsconsole.errors import Misused
-from fsconsole.model.plan import ArraySpec, Plan, Variant
+from fsconsole.model.plan import ArraySpec, Equalise, Plan, Variant
 from fsconsole.show.plan_text import plan_lines, renewal_lines
 from fsconsole.text import KIB, cells_of, printable
 from tests.unit.results import build
@@ -38,6 +38,15 @@ def test_what_all_cells_share_is_left_out() -> None:
         "  3  xfs",
         "       cannot run: no mkfs.xfs",
     ]
+
+
+def test_without_a_device_it_says_that_what_clears_one_depends_on_it_and_nothing_where_it_does_not() -> None:
+    told = "What clears DEVICE before a cell depends on it: a disk with discard is shown, a scratch device is zeroed."
+    for equalise, is_told in ((Equalise.DISCARD, True), (Equalise.ZERO, True), (Equalise.NONE, False)):
+        cells = tuple(replace(cell, equalise=equalise) for cell in CELLS)
+        found = " ".join(" ".join(lines_of(replace(PLAN, cells=cells))).split())
+        assert "commands show the word DEVICE." in found
+        assert (told in found) == is_told
 
 
 def test_what_cells_differ_in_has_a_column_and_repeats_share_a_line() -> None:

@@ -124,7 +124,7 @@ def test_a_kind_of_warning_is_told_of_the_first_cell_alone() -> None:
     of_all = build.done(0, warnings=tuple(build.warning(0, kind) for kind in WarningKind))
     lines = finished_lines(None, build.run(CELLS, [of_all, *warned[1:]]))
     assert max(map(len, lines)) <= 80
-    assert all(kind.value.replace("-", " ") in " ".join(lines) for kind in (WarningKind.CACHED, WarningKind.SPREAD))
+    assert all(kind.words in " ".join(lines) for kind in (WarningKind.CACHED, WarningKind.SPREAD))
 
 
 def test_a_run_that_is_stopped_says_how_to_go_on() -> None:

@@ -256,9 +256,9 @@ def test_a_sum_that_is_decided_while_no_column_is_excludes_no_row_and_says_where
     assert "% below the baseline, but no single column decides." in text
     assert "no score here is decidedly" not in text
     assert "will do as well (the sum leans to one, but no single column decides)" in text
-    assert "Disturbed: others cpu in 6 of 6 cells. Run more rounds on a quiet machine" in text
+    assert "Disturbed: other CPU use in 6 of 6 cells. Run more rounds on a quiet machine" in text
     answer = json.loads(advice_json(state, grid, found, PLACE))
-    assert answer["disturbed"].startswith("Disturbed: others cpu")
+    assert answer["disturbed"].startswith("Disturbed: other CPU use")
     assert [row["leans_to"] for row in answer["best"]] == ["", build.EXT4.label]
 
 

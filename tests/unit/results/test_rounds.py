@@ -120,7 +120,7 @@ def test_the_last_whole_repetition_of_a_round_counts() -> None:
 def test_a_repeated_round_is_told_in_the_progress_the_grid_and_its_cells_heads() -> None:
     before, state = a_run({4: FOREIGN}), repeated(a_run({4: FOREIGN}))
     assert plain_lines(before, state)[0] == (
-        "    round 3 runs again, 2 cells more: foreign io in cell 5, and none in round 2"
+        "    round 3 runs again, 2 cells more: other disk I/O in cell 5, and none in round 2"
     )
     heads = [cell_head(state, index, "ext4", CellStatus.DONE).split() for index in (4, 10)]
     assert [head[:3] for head in heads] == [["5", "ext4", "#3"], ["11", "ext4", "#3b"]]

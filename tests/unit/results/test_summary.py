@@ -43,4 +43,4 @@ def test_a_run_of_which_a_quarter_was_disturbed_is_called_so_with_what_to_do() -
     for cells, is_said in ((3, False), (4, True)):
         warning = Noted(WarningKind.ENGINE_BESIDE, "another run", "wait for it", tuple(range(cells)))
         last = said(state, replace(grid, warnings=(warning,)))[-1]
-        assert last.startswith("Disturbed: 4 of 15 cells (engine beside). Run it again") is is_said
+        assert last.startswith("Disturbed: 4 of 15 cells (another fsconsole run). Run it again") is is_said

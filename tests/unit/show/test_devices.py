@@ -59,7 +59,7 @@ def test_what_the_command_printed_is_read_back_whole_with_its_notes() -> None:
     assert (array.state.text, array.row.also_under) == ("resync 41 %", ("sdc", "sdd", "sde"))
     assert array.refusals[0].waits
     assert BOX.syncs
-    assert BOX.has_scratch
+    assert BOX.has_free_scratch
     assert parse_listing(NO_DEVICES, "note: only 32 were proved\nother\n").notes == ("only 32 were proved",)
     assert {"state", "hazards", "is_scratch"} <= set(json.loads(listed(FREE))["devices"][0])
 

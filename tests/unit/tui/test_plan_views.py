@@ -98,6 +98,13 @@ def test_the_name_of_a_plan_is_followed_by_as_many_variants_as_there_is_room_for
     assert view.name_line(draft, "not saved", 80, names) == "New plan  (not saved): ext4 delalloc, ext4 nodelalloc, xfs"
     assert view.name_line(draft, "not saved", 50, names) == "New plan  (not saved): ext4 delalloc and 2 more"
     assert view.name_line(draft, "", 20, names) == "New plan"
+    shared = ("all ext4: data=writeback",)
+    for width, told in (
+        (80, "New plan: ext4 delalloc, ext4 nodelalloc, xfs; all ext4: data=writeback"),
+        (70, "New plan: ext4 delalloc and 2 more; all ext4: data=writeback"),
+        (50, "New plan: ext4 delalloc, ext4 nodelalloc, xfs"),
+    ):
+        assert view.name_line(draft, "", width, names, shared) == told
 
 
 def test_every_filesystem_is_listed_with_the_variants_that_each_of_its_lists_comes_to() -> None:
