@@ -270,12 +270,15 @@ async def test_the_first_start_offers_the_demo_which_escape_ends_and_enter_opens
         assert children.acted[-1][:5] == ("demo", "--size", "2GiB", "--dir", "/var/lib/fsconsole/scratch")
 
 
-async def test_the_offer_names_its_keys_and_stays_while_nothing_is_ticked_or_the_cursor_is_on_it() -> None:
+async def test_the_offer_names_its_keys_and_stays_while_nothing_is_ticked_or_the_cursor_is_on_it(
+    tmp_path: Path,
+) -> None:
     children = Scripted({"devices": listed(FREE)})
-    async with at_devices(children) as pilot:
+    async with at_devices(children, runs_dir=tmp_path) as pilot:
         await shows(pilot, "1 device,", "tab, enter  Demo: a first", "n           New scratch device: safe to wipe")
         offer = devices_of(pilot).query_one("#offer")
         children.answers = {"devices": listed(FREE, SCRATCH)}
+        recorded("grid", tmp_path)
         await pilot.press("f5")
         await shows(pilot, "2 devices")
         assert offer.display

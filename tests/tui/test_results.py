@@ -346,7 +346,8 @@ async def test_what_disturbed_a_run_and_what_advice_says_are_told_in_plain_words
         await pilot.press("A")
         told = "Disturbed: other CPU use in 20, another fsconsole run in 19, other disk I/O in 18 of 20 cells."
         await until(pilot, lambda: told in flat(pilot), "the advice")
-        await pilot.press("escape", "?", "G")
+        await pilot.press("escape", "?")
+        await pilot.resize_terminal(80, 100)
         await shows(pilot, "Advice: say which rows may be the best, and why")
 
 

@@ -61,7 +61,7 @@ def test_auto_is_told_by_its_last_look() -> None:
 
 def test_a_plan_without_verdicts_says_why() -> None:
     for head, variants, why in [
-        ("repeats = 2", THIRTEEN, "repeats = 2: they need 3 rounds"),
+        ("repeats = 2", THIRTEEN, "No verdicts with 2 rounds: they need 3"),
         ("repeats = 5\norder = 'shuffled'", THIRTEEN, 'order = "shuffled" makes no rounds'),
         ("repeats = 5", "[[variant]]\ntype = 'ext4'\n", "there is only one row"),
         ("repeats = 5\nraw = true", "", "no row with a filesystem"),

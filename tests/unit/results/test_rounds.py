@@ -70,7 +70,7 @@ def test_a_round_is_repeated_for_what_was_seen_in_it_and_not_in_the_round_before
     found = round_to_repeat(a_run({5: WarningKind(kind)}))
     assert which(found) == (3, 0)
     assert found is not None
-    assert found.reason == f"{kind.replace('-', ' ')} in cell 6, and none in round 2"
+    assert found.reason == f"{WarningKind(kind).words} in cell 6, and none in round 2"
 
 
 def test_what_persists_is_repeated_once_at_its_beginning_and_never_where_all_rounds_have_it() -> None:
