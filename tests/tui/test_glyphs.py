@@ -41,7 +41,7 @@ from tests.tui.device_lists import HOSTILE_LABEL, LABELLED, STORAGE_BOX, listed
 from tests.tui.harness import SIZES, Scripted, classes_in, console, drive, picture
 from tests.tui.recorded import recorded
 
-BASES = {"ConsoleScreen", "DraftScreen", "Dialog"}
+BASES = {"ConsoleScreen", "Dialog"}
 """Screens that are never shown themselves."""
 LEFT_OUT = (
     "app switch",

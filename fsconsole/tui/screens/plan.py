@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
@@ -12,24 +14,33 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 from textual.widgets import Static
 
+from fsconsole.catalog.loader import load_catalog
+from fsconsole.client.children import answer
+from fsconsole.client.runs import last_spreads
 from fsconsole.journal.folder import RunFolder
+from fsconsole.model.answers import CatalogAnswer, FilesystemsAnswer, LevelsAnswer
+from fsconsole.model.plan import Loads
 from fsconsole.plan import draft as drafts
 from fsconsole.plan.draft import Draft, new_draft
-from fsconsole.plan.outcome import Outcome
+from fsconsole.plan.inodes import MKE2FS_CONF, parse_mke2fs_conf
+from fsconsole.plan.outcome import Outcome, ThisMachine, levels_of, this_machine
+from fsconsole.plan.planfile import TargetSpec
 from fsconsole.show import plan as view
 from fsconsole.show.lines import Mark
 from fsconsole.show.plan_forms import MARKS
-from fsconsole.show.plan_text import power_line
+from fsconsole.system.files import kernel_release, read_text_or
 from fsconsole.tui import keys, planfiles
 from fsconsole.tui.screens import plan_files
 from fsconsole.tui.screens import plan_sections as of_plan
-from fsconsole.tui.screens.plan_count import DraftScreen
+from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.plan_dialogs import CommandsScreen, number_in
 from fsconsole.tui.terminal import lines, plain
 from fsconsole.tui.watch import in_background
 from fsconsole.tui.widgets.chrome import ListFilter
 from fsconsole.tui.widgets.lists import Choices
 
+_SETTLE_S = 0.1
+"""A plan is counted when no key has changed it for so long."""
 _WIDE = 110
 """Columns from which the variants have a pane of their own."""
 _PARTS = ("#sections", "#lines", "#rows", "#plan-name", "#marks", "#about", "#totals")
@@ -37,7 +48,7 @@ _TALL = 32
 """Terminal height from which the help of a line gets more lines."""
 
 
-class PlanScreen(DraftScreen):
+class PlanScreen(ConsoleScreen):
     """Sections on the left, the lines of one in the middle, what all comes to at the bottom."""
 
     MODE: ClassVar[str] = "plan"
@@ -45,8 +56,7 @@ class PlanScreen(DraftScreen):
     HELP: ClassVar[str] = """
 What is compared: filesystems (left) with their options (right), loads, arrays, settings of disks and kernel.
 At the left space ticks a filesystem, or unticks it; enter or right leads to its options. O unticks all others.
-In the options arrows go to a value; enter or space ticks it, or unticks it. Several ticked values are compared, in all
-combinations.
+In the options arrows go to a value; enter or space ticks it. Several ticked values are compared, in all combinations.
 [on] is ticked. (default) applies as long as none is: the tools decide. [default] is compared with the others.
 * ticks all values of an option.
 -on- is not available here, and the lines below the list say why. other.. asks for a value.
@@ -64,6 +74,25 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
 
     def __init__(self) -> None:
         super().__init__()
+        self.draft = new_draft()
+        self.kept = self.draft
+        """As it was opened or saved last."""
+        self.counted, self.outcome = self.draft, Outcome()
+        self.is_counted = False
+        self._counted_for: tuple[object, ...] = ()
+        self.disks: tuple[TargetSpec, ...] = ()
+        self.missing: tuple[str, ...] = ()
+        self.catalog = load_catalog()
+        self.here = ThisMachine(kernel_release())
+        self.last_spreads: Mapping[Loads, float] = {}
+        self._mke2fs = parse_mke2fs_conf(read_text_or(MKE2FS_CONF, ""))
+        """Of the last run on this machine; None where there is none, or it isn't read yet."""
+        self._told: dict[str, CatalogAnswer] = {}
+        self._is_counting = self._is_stale = self._knows_all = False
+        self._has_asked_levels = False
+        self._store = planfiles.DraftStore()
+        self.digest = ""
+        """Of the file at plan.path, as it was opened or saved; empty where there is none."""
         self._asked_for: tuple[str, ...] = ()
         self._taken_over: Draft | None = None
         """The draft that another console left."""
@@ -107,7 +136,11 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
             kept = self._store.claim()
             if kept is not None:
                 self.draft, self.kept = kept.drafts()
-                self.digest, self.counted, self.section_key = kept.digest, self.draft, self._first_section()
+                self.digest, self.counted, self.section_key = (
+                    kept.digest,
+                    self.draft,
+                    of_plan.first_section(self.draft, self.section_key),
+                )
                 self._taken_over, self._kept_words = self.draft, plan_files.kept_words(kept, self.session.runs_dir)
 
     def _on_mode(self, mode: str) -> None:
@@ -126,7 +159,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         counted, is_narrow = (self.counted, self.outcome), self.size.width < _WIDE
         sections = view.section_lines(self.draft, *counted, self.catalog, self.here, with_variants=is_narrow)
         if self.section_key not in {line.key for line in sections}:
-            self.section_key = self._first_section()
+            self.section_key = of_plan.first_section(self.draft, self.section_key)
             self.refresh_bindings()
         self.query_one("#sections", Choices).show_lines(sections, at=self.section_key)
         self._show_section()
@@ -142,22 +175,13 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         outcome = self.outcome if self.is_up_to_date and not reading else None
         first, second = view.totals(outcome, self.disks, self.missing, self.size.width, reading)
         is_wrong = outcome is not None and outcome.plan is None
-        power = outcome.power if outcome is not None else None
-        warning = view.warning_line(outcome, self.size.width) if outcome is not None else ""
-        finds = power_line(power, self.size.width) if power is not None else ""
         self.query_one("#totals").set_class(is_wrong, "-wrong")
         told = (
             plain(first, "$error" if is_wrong else "bold"),
             plain(second),
-            plain(warning, "$warning") if warning else plain(finds),
+            of_plan.last_total(outcome, self.size.width),
         )
         self.put("#totals", lines(*told), layout=False)
-
-    def _first_section(self) -> str:
-        """Return the list of a filesystem that has just got one, or the first ticked one; else where the plan has its variants."""
-        kind, _, name = self.section_key.partition(" ")
-        own = view.checklists_of(self.draft, name) if kind == view.NEW else self.draft.checklists
-        return f"options {own[0]}" if own else "words"
 
     @property
     def _is_whole(self) -> bool:
@@ -412,6 +436,115 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
             return
         await self.app.push_screen(CommandsScreen(self.outcome.plan, self.draft.text))
 
+    @property
+    def is_up_to_date(self) -> bool:
+        """True if the current draft was counted, for the current devices and machine."""
+        return self.is_counted and self.counted == self.draft and self._counted_for == (self.disks, self.here)
+
+    def take(self, draft: Draft) -> None:
+        if draft != self.draft:
+            self.draft = draft
+            self.show_draft()
+            self.count()
+
+    def change(self, make: drafts.Change) -> None:
+        with self.complaining():
+            draft: Draft = make()
+            self.say("")
+            self.take(draft)
+
+    @property
+    def is_changed(self) -> bool:
+        return self.draft.plan_file != self.kept.plan_file
+
+    async def _look_back(self) -> None:
+        """Count again with the spreads of the last runs, if there are any."""
+        before = self.last_spreads
+        self.last_spreads = await in_background(partial(last_spreads, self.session.runs_dir))
+        if self.last_spreads != before:
+            self.count()
+
+    def _tell_kept(self) -> None:
+        """Have whoever leaves told that a changed plan is kept, or asked where it isn't."""
+        unkept = self._store.unkept
+        self.session.unsaved = unkept if self.is_changed else ""
+        self.session.kept = planfiles.KEPT if self.is_changed and not unkept else ""
+
+    def count(self) -> None:
+        self._tell_kept()
+        self.session.makes_arrays = bool(self.draft.plan_file.arrays)
+        if self.session.makes_arrays:
+            self.ask_levels()
+        self._is_stale = True
+        if not self._is_counting:
+            self._is_counting = True
+            self.run_worker(self._count(), group="count")
+
+    async def ask_catalog(self, *words: str) -> None:
+        """Ask what this machine takes; with --probe it is tried. Raises nothing: what went wrong is said."""
+        if words and not self._knows_all:
+            # The question about all, which this one put an end to, or which failed.
+            await self.ask_catalog()
+        with self.complaining():
+            found = await answer(self.session.children, FilesystemsAnswer, "catalog", *words)
+            told = self._told | {entry.filesystem: entry for entry in found.filesystems}
+            here = this_machine(self.here.kernel, list(told.values()))
+            self._told, self.here = told, replace(here, levels=self.here.levels)
+            self._knows_all = self._knows_all or not words
+            self.show_draft()
+            self.count()
+
+    @work(group="levels")
+    async def ask_levels(self) -> None:
+        """Ask, once, which arrays this machine makes: a plan without any need not know."""
+        if self._has_asked_levels:
+            return
+        self._has_asked_levels = True
+        with self.complaining():
+            found = await answer(self.session.children, LevelsAnswer, "catalog", "--arrays")
+            levels = levels_of(found.levels)
+            self.here = replace(self.here, levels=levels)
+            self.show_draft()
+            self.count()
+
+    async def _count(self) -> None:
+        try:
+            while self._is_stale:
+                while self._is_stale:
+                    self._is_stale = False
+                    await asyncio.sleep(_SETTLE_S)
+                draft, counted_for = self.draft, (self.disks, self.here)
+                unkept = self._store.unkept
+                await in_background(partial(self._store.keep, draft, self.kept, self.digest))
+                self._tell_kept()
+                if self._store.unkept and not unkept:
+                    self.say(self._store.unkept, style="$warning")
+                outcome = await plan_files.counted(
+                    draft, self.disks, self.catalog, self.here, self.last_spreads, self._mke2fs
+                )
+                self.counted, self.outcome, self.is_counted = draft, outcome, True
+                self._counted_for = counted_for
+                plan_files.offer_least(self.session, draft, self.catalog, self.here, self._mke2fs)
+                self.show_outcome()
+        finally:
+            self._is_counting = False
+
+    async def _read_targets(self) -> None:
+        """Look at the ticked devices again, and untick those that are another device by now."""
+        disks, missing, lost = await plan_files.looked_at(self.session)
+        if (disks, missing) != (self.disks, self.missing):
+            self.disks, self.missing = disks, missing
+            self.show_outcome()
+            self.count()
+        elif lost:
+            self.show_draft()
+        if lost:
+            self.say_at_hand(" ".join(lost), style="$warning")
+
+    async def _settled(self) -> None:
+        while not self.is_up_to_date:
+            await asyncio.sleep(0.05)
+
     @work(group="open", exclusive=True)
     async def action_open_plan(self) -> None:
         with self.complaining():
@@ -458,7 +591,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         self.counted, self.outcome = draft, Outcome()
         self.digest, self.is_counted = digest, False
         # Where the plan says what it compares.
-        self.section_key, self._section_shown = self._first_section(), ""
+        self.section_key, self._section_shown = of_plan.first_section(self.draft, self.section_key), ""
         if self._is_whole:
             self._filter("rows").show_lines(self._section("rows").lines(), afresh=True)
             self.query_one("#sections").focus()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -13,11 +14,11 @@ from fsconsole.devices.state import DevicesAnswer, ListedDevice
 from fsconsole.errors.targets import PlanChanged, PlanMissing, PlanUnwritable
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.reader import JournalReader
-from fsconsole.model.plan import Plan
+from fsconsole.model.plan import Loads, Plan
 from fsconsole.plan.draft import Draft
 from fsconsole.plan.inodes import Mke2fsConf
 from fsconsole.plan.least import least_bytes
-from fsconsole.plan.outcome import ThisMachine
+from fsconsole.plan.outcome import Outcome, ThisMachine, work_out
 from fsconsole.plan.planfile import PlanFile, TargetSpec
 from fsconsole.plan.read import list_configs, parse_plan, read_plan, resolve_plan
 from fsconsole.plan.shipped import is_shipped
@@ -30,6 +31,7 @@ from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.dialogs import PromptScreen
 from fsconsole.tui.screens.plan_dialogs import CommandsScreen, OpenScreen, PathSuggester
 from fsconsole.tui.session import Session
+from fsconsole.tui.watch import in_background
 
 _NEW_NAME = "plan.toml"
 
@@ -104,6 +106,31 @@ async def make_target(screen: ConsoleScreen) -> None:
     if entry is not None:
         session.ticks[entry.device.path] = listed_identity(entry.device)
         screen.say(ticked_told(entry))
+
+
+async def counted(  # noqa: PLR0913, PLR0917 (each is a fact of its own)
+    draft: Draft,
+    disks: tuple[TargetSpec, ...],
+    catalog: Catalog,
+    here: ThisMachine,
+    spreads: Mapping[Loads, float],
+    mke2fs: Mke2fsConf,
+) -> Outcome:
+    """Return what a draft comes to on these devices, worked out in the background."""
+    return await in_background(
+        partial(
+            work_out,
+            draft.plan_file,
+            disks,
+            catalog,
+            kernel=here.kernel,
+            known=here.known,
+            support=here.arrays,
+            last_spreads=spreads,
+            memory_bytes=memory_bytes(),
+            mke2fs=mke2fs,
+        )
+    )
 
 
 def offer_least(session: Session, draft: Draft, catalog: Catalog, here: ThisMachine, mke2fs: Mke2fsConf) -> None:
