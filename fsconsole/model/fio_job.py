@@ -290,6 +290,9 @@ def _option(path: str, number: int, line: str) -> FioOption:
     return option
 
 
+_NOT_IN_NAMES = re.compile(r"\$(?!jobname|jobnum|filenum)")
+
+
 def _nearest(word: str, known: Sequence[str]) -> str:
     return ", ".join(difflib.get_close_matches(word[:60], known, n=6, cutoff=0.5) or known[:12])
 
@@ -307,6 +310,9 @@ def _wrong(option: FioOption) -> Iterator[_Refusal]:
         yield "the plan would not say what runs", "Write the value of the variable itself."
     elif "$" in value and name != "filename_format":
         yield "its value depends on the machine", "Write the number itself."
+    elif _NOT_IN_NAMES.search(value):
+        # $clientuid is empty where no client of fio's server asks: `.$clientuid.` is the directory above.
+        yield "a name can't be told from it beforehand", "$jobname, $jobnum and $filenum."
     if name != "description" and any(sign in value for sign in "'`"):
         yield "a quoted value can name a file to be read", "A value without these quotes."
     if value and name in _COUNTED and not _is_counted(name, value):

@@ -19,9 +19,16 @@ from fsconsole.system.run import RealExecutor
 # can be connected to, and root's tmux in /tmp is as good as a shell. So what isn't needed isn't there.
 
 _PRIVATE_MOUNTS = ("unshare", "--mount", "--mount-proc", "--propagation", "slave", "--")
-"""bwrap leaves its mounts slaves of the host's: later mounts of the host would appear inside, writable. And it looks
-up its child in /proc: in the engine's PID namespace the host's /proc has another process, or none, under that pid
-(measured: bwrap then died without telling its child)."""
+"""bwrap looks up its child in /proc: in the engine's PID namespace the host's /proc has another process, or none, under
+that pid (measured: bwrap then died without telling its child). Its own process stays in these mounts: as slaves of the
+host's they keep nothing busy that the host unmounts."""
+_CUTTING_OFF = (
+    "sh", "-c",
+    'until test "$1" = --; do mount -n --rbind --make-rprivate "$1" "$1" || exit; shift; done; shift; exec "$@"',
+    "sh",
+)  # fmt: skip
+"""bwrap leaves what it shows slaves of the host's: a later mount of the host below one would appear inside, writable. So
+it is given copies that no mount reaches."""
 _NAMESPACES = (
     "--unshare-pid", "--as-pid-1", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--die-with-parent",
     "--new-session",
@@ -78,7 +85,8 @@ def caged(  # noqa: PLR0913 (all but the first two are seldom given)
         os.lseek(filter_fd, 0, os.SEEK_SET)
         # Without root bwrap makes a user namespace, in which no capability reaches beyond the user's own files.
         is_root = os.geteuid() == 0
-        before, capabilities = (_PRIVATE_MOUNTS, _CAPABILITIES) if is_root else ((), _CAPABILITIES[:2])
+        apart = (*_PRIVATE_MOUNTS, *_CUTTING_OFF, *_cut_off(tree, readable), "--")
+        before, capabilities = (apart, _CAPABILITIES) if is_root else ((), _CAPABILITIES[:2])
         words = (
             *before, "bwrap", *_NAMESPACES, *_mounts(tree, readable, hidden), "--chdir", "/", *capabilities,
             "--seccomp", str(filter_fd), "--", *argv,
@@ -98,7 +106,7 @@ def _mounts(tree: str, readable: Sequence[str], hidden: Sequence[str]) -> list[s
             raise ValueError(f"{path!r} is not an absolute, normal path")
     if tree == "/":
         raise ValueError("the whole machine is no tree to confine a generator to")
-    shown = [*filter(os.path.isdir, PROGRAMS), *readable]
+    shown = _of_programs(readable)
     emptied = {path for path in hidden if _is_below(path, (*shown, tree)) and path != tree}
     size = ("--size", str(_SMALL_BYTES)) if _takes_sizes() else ()
     mounts = {path: _shown(path) for path in shown}
@@ -111,6 +119,16 @@ def _mounts(tree: str, readable: Sequence[str], hidden: Sequence[str]) -> list[s
     # What is a tmpfs without a size could fill the memory. --proc alone leaves /proc/sys/vm/drop_caches writable.
     sealed = {"/", "/dev", "/proc", *emptied, *(() if size else _SMALL)}
     return [*in_order, *(word for path in sorted(sealed) for word in ("--remount-ro", path))]
+
+
+def _of_programs(readable: Sequence[str]) -> list[str]:
+    return [*filter(os.path.isdir, PROGRAMS), *readable]
+
+
+def _cut_off(tree: str, readable: Sequence[str]) -> list[str]:
+    """Return the uppermost of what is shown of the machine itself: what lies below one is cut off with it."""
+    paths = {tree, *(path for path in _of_programs(readable) if not islink(path))}
+    return sorted(path for path in paths if not _is_below(path, [*(paths - {path})]))
 
 
 def _shown(path: str) -> tuple[str, ...]:

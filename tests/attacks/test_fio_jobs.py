@@ -7,28 +7,47 @@ import os
 import shutil
 import socket
 import stat
+import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from fsconsole.errors import ExitCode
 from fsconsole.errors.targets import FioJobRefused
+from fsconsole.journal.past import read_state
+from fsconsole.journal.store import list_runs
 from fsconsole.model.fio_job import read_fio_job
+from fsconsole.model.state import CellStatus
 from fsconsole.system.mounts import engine_argv
-from fsconsole.system.run import RealExecutor
+from fsconsole.system.run import spawn
 from fsconsole.workloads.builtin import interpreter_places
 from fsconsole.workloads.cage import caged
-from tests.loop.commands import each
+from tests.loop.commands import Bench, command, each, fails, nothing_changes
 from tests.loop.conftest import scratch_folder
-from tests.loop.test_confinement import NEVER, OUTSIDE, OWN_PID, OWN_ROOT, a_disk_of_this_machine, listening
+from tests.loop.runs import TINY_PLAN
+from tests.loop.test_confinement import (
+    LIMIT_S,
+    NEVER,
+    OUTSIDE,
+    OWN_PID,
+    OWN_ROOT,
+    a_disk_of_this_machine,
+    late_mount,
+    listening,
+    shared,
+)
 
-__all__ = ["scratch_folder"]
+__all__ = ["scratch_folder", "shared"]
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 RUN_ALL = """
 import json, os, subprocess, sys
+print("inside", flush=True)
+sys.stdin.readline()
 tree, cases = sys.argv[1], json.loads(sys.argv[2])
 for number, keys in enumerate(cases):
     os.mkdir(f"{tree}/{number}")
@@ -39,7 +58,16 @@ for number, keys in enumerate(cases):
 """
 
 
-def attacks(tree: Path, bait: Path, victim: str, port: int) -> dict[str, tuple[str, ...]]:
+OPENED_FOR_WRITING = ("create_only=1", "file_append=1", "fallocate=none", "allow_file_create=0")
+"""fio opens the file for writing, if it is there, and writes nothing."""
+SWITCHES = (
+    "/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/sys/power/state", "/dev/tty", "/dev/kmsg", "/dev/mem",
+    "/var/lib/fsconsole/seal.key", *(f"/proc/{OWN_PID}/{name}" for name in ("mem", "environ", "root/etc/passwd", "cwd/README.md")),
+)  # fmt: skip
+ABSTRACT = f"fsconsole-test-{OWN_PID}"
+
+
+def attacks(tree: Path, bait: Path, victim: str, port: int, late: Path) -> dict[str, tuple[str, ...]]:
     """Return keys of a job, each with one that the reader refuses."""
     disk = a_disk_of_this_machine()
     touch = f"touch {' '.join(f'{place}/{NEVER}' for place in OUTSIDE)}"
@@ -67,9 +95,18 @@ def attacks(tree: Path, bait: Path, victim: str, port: int) -> dict[str, tuple[s
         "io_uring": ("ioengine=io_uring",),
         "a socket of the engine": ("ioengine=net", "protocol=unix", f"filename={tree.parent}/control,0"),
         "a port": ("ioengine=net", "protocol=tcp", "hostname=127.0.0.1", f"port={port}"),
+        # fio has no word for a name that begins with NUL.
+        "a socket without a place": ("ioengine=net", "protocol=unix", f"filename=@{ABSTRACT},0"),
+        "a datagram": ("ioengine=net", "protocol=udp", "hostname=127.0.0.1", f"port={port}"),
+        "a vsock of the hypervisor": ("ioengine=net", "protocol=vsock", "hostname=2", "port=1"),
+        "the rest of a file's way by another word": (f"filename_format=$clientuid{bait}/{NEVER}",),
+        "what is mounted later": (f"directory={late}",),
+        **{switch: (f"filename={switch}", *OPENED_FOR_WRITING) for switch in SWITCHES},
         "another user": ("uid=1000",),
         "a scheduler": ("ioscheduler=none", f"filename={disk}"),
         "a control group": (f"cgroup={NEVER}",),
+        # Last: what is full stays so for the jobs after it.
+        **{f"more of {place}": (f"filename={place}/filling", "size=32m", "bs=1m") for place in ("/tmp", "/dev/shm")},
     }
 
 
@@ -80,20 +117,31 @@ MAY_END_WELL = {
 """In directories of the cage's own, or where fio says nothing of an unlink, a program, a log or a group that failed."""
 
 
-def test_whatever_fio_is_told_nothing_outside_its_tree_changes(tmp_path: Path, victim: str) -> None:
-    tree, bait = tmp_path / "tree", tmp_path / "bait"
-    tree.mkdir()
-    bait.mkdir()
+def test_whatever_fio_is_told_nothing_outside_its_tree_changes(tmp_path: Path, victim: str, shared: Path) -> None:
+    tree, bait, late = tmp_path / "tree", tmp_path / "bait", shared / "late"
+    for made in (tree, bait, late):
+        made.mkdir()
     (bait / "file").write_bytes(b"dear" * 4096)
     os.mknod(tree / "node", stat.S_IFBLK | 0o600, os.stat(victim).st_rdev)
     (tree / "out").symlink_to(tmp_path / f"beside-{NEVER}")
-    with listening(str(tmp_path / "control")) as server, socket.create_server(("127.0.0.1", 0)) as port:
-        cases = attacks(tree, bait, victim, port.getsockname()[1])
+    with (
+        listening(str(tmp_path / "control")) as server,
+        listening(f"\0{ABSTRACT}") as abstract,
+        socket.create_server(("127.0.0.1", 0)) as port,
+    ):
+        cases = attacks(tree, bait, victim, port.getsockname()[1], late)
         argv = (sys.executable, "-I", "-c", RUN_ALL, str(tree), json.dumps([*cases.values()]))
-        readable = (*interpreter_places(), str(bait))
+        readable = (*interpreter_places(), str(bait), str(shared))
         try:
-            with caged(argv, tree=str(tree), readable=readable) as command:
-                done = RealExecutor().run(replace(command, argv=engine_argv(command.argv), timeout_s=120.0))
+            with (
+                caged(argv, tree=str(tree), readable=readable) as confined,
+                spawn(replace(confined, argv=engine_argv(confined.argv))) as running,
+            ):
+                assert running.receive(LIMIT_S) == "inside"
+                with late_mount(late):
+                    running.send("go")
+                    done = running.wait(120.0)
+                    assert list(late.iterdir()) == []
             assert done.exit_code == 0, done.err
             codes = dict(zip(cases, map(int, done.out.split()), strict=True))
             assert not [place for place in (*OUTSIDE, "/boot") if Path(place, NEVER).exists()]
@@ -102,7 +150,7 @@ def test_whatever_fio_is_told_nothing_outside_its_tree_changes(tmp_path: Path, v
             for place in (*OUTSIDE, "/boot"):
                 with suppress(OSError):
                     Path(place, NEVER).unlink()
-        for waiting in (server, port):
+        for waiting in (server, abstract, port):
             waiting.setblocking(False)
             with pytest.raises(BlockingIOError):
                 waiting.accept()
@@ -110,6 +158,17 @@ def test_whatever_fio_is_told_nothing_outside_its_tree_changes(tmp_path: Path, v
     assert not list(tmp_path.glob(f"*{NEVER}"))
     assert [path.name for path in bait.iterdir()] == ["file"]
     assert (bait / "file").read_bytes() == b"dear" * 4096
+    assert list(late.iterdir()) == []
+
+
+def test_a_switch_that_were_there_would_be_opened(tmp_path: Path) -> None:
+    """What proves nothing outside the cage would prove nothing in it."""
+    (tmp_path / "switch").write_bytes(b"as it was")
+    keys = (f"--{key}" for key in ("name=x", "rw=write", "size=16k", "filename=switch", *OPENED_FOR_WRITING))
+    traced = ("strace", "-f", "-e", "trace=openat,write,pwrite64", "fio", *keys)
+    done = subprocess.run(traced, check=True, cwd=tmp_path, capture_output=True, text=True)
+    assert 'openat(AT_FDCWD, "switch", O_WRONLY) = ' in done.stderr
+    assert (tmp_path / "switch").read_bytes() == b"as it was"
 
 
 def test_each_of_these_jobs_is_refused_before_it_starts(tmp_path: Path) -> None:
@@ -119,4 +178,83 @@ def test_each_of_these_jobs_is_refused_before_it_starts(tmp_path: Path) -> None:
         with pytest.raises(FioJobRefused):
             read_fio_job("\n".join(["[x]", *keys]), "x.fio")
 
-    each(attacks(tmp_path / "tree", tmp_path / "bait", "/dev/loop0", OWN_PID), refused)
+    each(attacks(tmp_path / "tree", tmp_path / "bait", "/dev/loop0", OWN_PID, tmp_path / "late"), refused)
+
+
+BEYOND = """
+[realtime]
+prioclass=1
+[urgent]
+nice=-10
+[huge pages]
+mem=shmhuge
+"""
+"""Each key is allowed, and asks for a right that the cage doesn't give."""
+LOAD = "rw=write\nbs=4k\nsize=16k\n"
+JOB_WORKLOAD = '[[workload]]\nkind = "fio"\njob = "job.fio"\n'
+RUN_DIRECTORY_PLAN = """
+schema = 1
+repeats = 1
+after = { check = false, extents = false }
+workload = [{ name = "harm", kind = "fio", job = "job.fio" }]
+"""
+
+
+def test_allowed_keys_that_ask_for_too_much_end_their_cell_in_words_and_touch_nothing(
+    bench: Bench, victim: str
+) -> None:
+    place = bench.directory / "place"
+    place.mkdir()
+    plan = bench.plan(RUN_DIRECTORY_PLAN)
+    asked = (
+        (f"[global]\n{LOAD}{BEYOND}", ("realtime: Operation not permitted", "urgent: Operation not permitted", "huge pages")),
+        (f"[many]\n{LOAD}numjobs=5000\n", ("maximum number of jobs",)),
+    )  # fmt: skip
+    for number, (text, words) in enumerate(asked):
+        runs = f"{bench.runs}-{number}"
+        (bench.directory / "job.fio").write_text(text)
+        done = command("run", plan, "-D", str(place), "--runs", runs)
+        assert done.returncode == ExitCode.CELLS_FAILED, done.stderr
+        (cell,) = read_state(list_runs(runs)[0]).cells
+        assert cell.status is CellStatus.FAILED
+        for word in words:
+            assert word in cell.reason, cell.reason
+        assert list(place.iterdir()) == []
+
+
+def test_a_job_file_that_is_none_or_asks_for_more_than_there_is_starts_nothing(bench: Bench) -> None:
+    job, plan = bench.directory / "job.fio", bench.plan(TINY_PLAN[: TINY_PLAN.index("[[workload]]")] + JOB_WORKLOAD)
+
+    def refused(make: Callable[[], object], code: ExitCode, name: str) -> None:
+        job.unlink(missing_ok=True)
+        make()
+        fails(code, *bench.words("run", plan), names=(name,))
+
+    def huge() -> None:
+        job.write_text(f"[x]\n{LOAD}")
+        os.truncate(job, 2**40)
+
+    cases: dict[str, tuple[Callable[[], object], ExitCode, str]] = {
+        "a pipe": (lambda: os.mkfifo(job), ExitCode.PLAN_BAD_VALUE, "not a regular file"),
+        "a device": (lambda: job.symlink_to("/dev/zero"), ExitCode.PLAN_BAD_VALUE, "not a regular file"),
+        "a link to nothing": (lambda: job.symlink_to("absent"), ExitCode.PLAN_BAD_VALUE, "can't be read"),
+        "a file of 1 TiB": (huge, ExitCode.PLAN_BAD_VALUE, "too long"),
+        "no text": (lambda: job.write_bytes(b"[x]\n\xff\xfe"), ExitCode.PLAN_BAD_VALUE, "can't be read"),
+        "control characters": (lambda: job.write_bytes(b"[x]\nrw=\x1b[2Jread\n"), ExitCode.PLAN_BAD_VALUE, "control"),
+        "more than the device": (lambda: job.write_text("[x]\nrw=write\nsize=1t\n"), ExitCode.DEVICE_TOO_SMALL, bench.device),
+        "more by many": (lambda: job.write_text(f"[x]\n{LOAD}numjobs=4000\n"), ExitCode.DEVICE_TOO_SMALL, bench.device),
+        "more by its place": (lambda: job.write_text(f"[x]\n{LOAD}offset=1t\n"), ExitCode.DEVICE_TOO_SMALL, bench.device),
+    }  # fmt: skip
+    with nothing_changes(bench):
+        each(cases, refused)
+
+
+def test_a_job_file_that_was_replaced_since_it_was_shown_starts_nothing(bench: Bench) -> None:
+    job, plan = bench.directory / "job.fio", bench.plan(TINY_PLAN[: TINY_PLAN.index("[[workload]]")] + JOB_WORKLOAD)
+    job.write_text(f"[x]\n{LOAD}")
+    seen = str(json.loads(command(*bench.words("plan", plan), "--json").stdout)["seen"])
+    with nothing_changes(bench):
+        job.write_text(f"[x]\n{LOAD}unlink=1\n")
+        fails(ExitCode.NOT_AS_SHOWN, *bench.words("run", plan), "--seen", seen, "--yes")
+        job.write_text(f"[x]\n{LOAD}filename={bench.device}\n")
+        fails(ExitCode.PLAN_BAD_VALUE, *bench.words("run", plan), "--seen", seen, "--yes", names=("job.fio:5",))

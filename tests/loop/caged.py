@@ -1,6 +1,6 @@
 """A generator that means harm: run in the cage with a JSON line of its attempt, it prints what came of it.
 
-With an argument, which is a JSON list of attempts, it makes each in a child and prints a line for each.
+With arguments, a JSON list of words each, it makes each attempt in a child and prints a line for each.
 
 Each attempt either raises an OSError, which is what must happen, or does what no generator may do.
 """
@@ -15,6 +15,7 @@ import os
 import signal
 import socket
 import stat
+import struct
 import sys
 
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -92,6 +93,14 @@ def system_call_of_32_bits(number: int, *arguments: int) -> None:
         raise OSError(-result, os.strerror(-result))
 
 
+def open_by_number(path: str) -> None:
+    """Open a file by what its filesystem numbers it with, as whoever may read all of it can with any number (Shocker)."""
+    handle, mount_id = ctypes.create_string_buffer(struct.pack("=Ii", 128, 0) + bytes(128)), ctypes.c_int()
+    call(LIBC.name_to_handle_at(-100, path.encode(), handle, ctypes.byref(mount_id), 0))  # AT_FDCWD
+    directory = os.open(os.path.dirname(path), os.O_RDONLY)
+    call(LIBC.open_by_handle_at(directory, handle, os.O_RDONLY))
+
+
 def fill(directory: str, size_bytes: int) -> None:
     with open(f"{directory}/filling", "wb") as file:
         for _ in range(size_bytes // 2**20):
@@ -146,12 +155,11 @@ def trace(pid: int) -> None:
     call(LIBC.ptrace(16, pid, None, None))  # PTRACE_ATTACH
 
 
-def send_to(path: str) -> None:
+def send_to(path: str, kind: int) -> None:
     """Send to a socket by one of a pair, which needs no socket of its own."""
-    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
-        one, other = socket.socketpair(socket.AF_UNIX, kind)
-        with one, other:
-            one.sendto(b"x", path)
+    one, other = socket.socketpair(socket.AF_UNIX, kind)
+    with one, other:
+        one.sendto(b"x", path)
 
 
 def own_file(path: str) -> None:
@@ -176,7 +184,7 @@ ATTEMPTS = {
     attempt.__name__: attempt
     for attempt in (
         open_for_reading, open_for_writing, create, make_node, mount_over, remount_writable, unmount, connect,
-        connect_abstract, make_socket, system_call, system_call_of_32_bits, fill, send_signal, send_signal_by_directory, through_any_process, unshared_user,
+        connect_abstract, make_socket, system_call, system_call_of_32_bits, open_by_number, fill, send_signal, send_signal_by_directory, through_any_process, unshared_user,
         write_counter, own_file, change_mode, remove, become_another, trace, send_to, burn_in_a_child, leave_with,
     )
 }  # fmt: skip
@@ -184,9 +192,9 @@ ATTEMPTS = {
 
 def main() -> None:
     if len(sys.argv) > 1:
-        for words in json.loads(sys.argv[1]):
+        for words in sys.argv[1:]:
             if os.fork() == 0:
-                attempt(*words)
+                attempt(*json.loads(words))
                 os._exit(0)
             os.wait()
         return

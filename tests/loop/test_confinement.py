@@ -9,7 +9,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,6 +32,7 @@ OWN_PID = os.getpid()
 OWN_ROOT = f"/proc/{OWN_PID}/root"
 NEVER = "fsconsole-test-must-not-be"
 OUTSIDE = ("/", "/usr", "/etc", "/var", "/run", "/sys/fs/cgroup", "/dev/pts")
+LISTENED_IN = ("/tmp", "/home", "/root", "/var/lib", "/run", "/opt", "/srv")
 FORBIDDEN = {"EROFS", "EPERM", "EACCES", "ENOENT", "ESRCH", "EINVAL", "ECONNREFUSED", "ENXIO", "EBUSY"}
 
 
@@ -49,12 +50,13 @@ class Cage:
         *fds: int,
         wrap: Callable[[tuple[str, ...]], tuple[str, ...]] = engine_argv,
         allow_io_uring: bool = False,
+        readable: tuple[str, ...] = (),
     ) -> RunningCommand:
         with caged(
             (sys.executable, "-I", CAGED),
             tree=str(self.tree),
             hidden=(str(self.run_folder),),
-            readable=(*interpreter_places(), os.path.dirname(CAGED)),
+            readable=(*interpreter_places(), os.path.dirname(CAGED), *readable),
             fds=fds,
             allow_io_uring=allow_io_uring,
         ) as command:
@@ -89,10 +91,11 @@ def a_disk_of_this_machine() -> str:
     return f"/dev/{next(disks, 'vda')}"
 
 
-def listening(address: str) -> socket.socket:
-    server = socket.socket(socket.AF_UNIX)
+def listening(address: str, kind: int = socket.SOCK_STREAM) -> socket.socket:
+    server = socket.socket(socket.AF_UNIX, kind)
     server.bind(address)
-    server.listen()
+    if kind == socket.SOCK_STREAM:
+        server.listen()
     return server
 
 
@@ -129,6 +132,8 @@ def outside(cage: Cage, loop: str) -> dict[str, tuple[tuple[str | int, ...], set
         **{f"{way} to who started it": ((way, OWN_PID), {"ESRCH", "ENOENT"}) for way in ("send_signal", "send_signal_by_directory")},
         **{f"its {file}": ((read, f"/proc/{OWN_PID}/{file}"), there) for file in ("root/etc", "cwd", "mem", "environ", "fd", "status")},
         "the operator's terminal": ((write, "/dev/tty"), {"ENXIO"}),
+        **{place: ((read, place), {"ENOENT"}) for place in ("/dev/kmsg", "/dev/mem", "/dev/port", "/sys/kernel")},
+        "a file by its number": (("open_by_number", "/etc/passwd"), {"EPERM"}),
         **{
             f"in a user namespace, {' '.join(map(str, words))}": (("unshared_user", *words), FORBIDDEN)
             for words in (
@@ -138,6 +143,25 @@ def outside(cage: Cage, loop: str) -> dict[str, tuple[tuple[str | int, ...], set
             )
         },
     }  # fmt: skip
+
+
+IO_URING_SETUP = 425
+INET_STREAM = (socket.AF_INET, socket.SOCK_STREAM, 0)
+
+
+def sockets() -> dict[str, tuple[tuple[str | int, ...], set[str]]]:
+    """Return ways to sockets that reach beyond the machine, which no cage allows, each with its error."""
+    families = ("AF_INET", "AF_INET6", "AF_VSOCK", "AF_NETLINK", "AF_PACKET", "AF_ALG")
+    tried: dict[str, tuple[tuple[str | int, ...], set[str]]] = {
+        family: (("make_socket", getattr(socket, family)), {"EAFNOSUPPORT"}) for family in families
+    }
+    # An operation of io_uring makes sockets past a filter of socket().
+    tried["io_uring"] = (("system_call", IO_URING_SETUP, 0, 0), {"ENOSYS"})
+    if os.uname().machine == "x86_64":
+        tried["the table of x32"] = (("system_call", 0x40000000 | 41, *INET_STREAM), {"EPERM"})
+        tried["the table of i386"] = (("system_call_of_32_bits", 359, *INET_STREAM), {"EPERM"})
+        tried["all calls of sockets in one"] = (("system_call_of_32_bits", 102, 1, 0), {"EPERM"})
+    return tried
 
 
 def test_a_generator_reaches_nothing_outside_its_tree(cage: Cage, loop: str) -> None:
@@ -171,27 +195,14 @@ def test_sockets_of_the_machine_can_not_be_reached(cage: Cage) -> None:
             finally:
                 os.unlink(address)
 
-    each({place: (place,) for place in ("/tmp", "/home", "/root", "/var/lib", "/run", "/opt", "/srv")}, refused)
-
-
-IO_URING_SETUP = 425
-INET_STREAM = (socket.AF_INET, socket.SOCK_STREAM, 0)
+    each({place: (place,) for place in LISTENED_IN}, refused)
 
 
 def test_only_unix_sockets_can_be_made_by_whatever_system_call(cage: Cage) -> None:
-    def refused(words: tuple[str | int, ...], error: str) -> None:
-        assert cage.attempt(*words) == error
+    def refused(words: tuple[str | int, ...], errors: set[str]) -> None:
+        assert {cage.attempt(*words)} == errors
 
-    families = ("AF_INET", "AF_INET6", "AF_VSOCK", "AF_NETLINK", "AF_PACKET", "AF_ALG")
-    tried: dict[str, tuple[tuple[str | int, ...], str]] = {
-        family: (("make_socket", getattr(socket, family)), "EAFNOSUPPORT") for family in families
-    }
-    # An operation of io_uring makes sockets past a filter of socket().
-    tried["io_uring"] = (("system_call", IO_URING_SETUP, 0, 0), "ENOSYS")
-    if os.uname().machine == "x86_64":
-        tried["the table of x32"] = (("system_call", 0x40000000 | 41, *INET_STREAM), "EPERM")
-        tried["the table of i386"] = (("system_call_of_32_bits", 359, *INET_STREAM), "EPERM")
-    each(tried, refused)
+    each(sockets(), refused)
     assert cage.attempt("make_socket", socket.AF_UNIX) == "succeeded"
     with cage.start(allow_io_uring=True) as running:
         assert running.receive(LIMIT_S) == "inside"
@@ -222,25 +233,37 @@ def test_no_process_that_is_there_is_a_way_out(cage: Cage, loop: str) -> None:
 
 
 @pytest.fixture
-def shared(loop_device: MakeLoopDevice, mounted: Mount) -> Iterator[Path]:
+def shared(loop_device: MakeLoopDevice, mounted: Mount) -> Path:
     """A mount from which later mounts spread to other namespaces, as those of a machine with systemd do."""
     device = loop_device(8 * LOOP_BYTES)
     subprocess.run(["mkfs.ext2", "-q", device], check=True)
     point = mounted(device)
     subprocess.run(["mount", "--make-shared", str(point)], check=True)
-    yield point
-    subprocess.run(["umount", str(point / "late")], check=False, capture_output=True)
+    return point
 
 
-def test_what_the_host_mounts_later_can_not_be_written(cage: Cage, shared: Path) -> None:
-    late = shared / "late"
-    late.mkdir()
-    with cage.start() as running:
-        assert running.receive(LIMIT_S) == "inside"
-        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(late)], check=True)
-        running.send(json.dumps(("create", str(late / "file"))))
-        assert running.receive(LIMIT_S) == "ENOENT"
-    assert list(late.iterdir()) == []
+def test_what_the_host_mounts_later_is_not_there_below_whatever_is_shown(shared: Path, tmp_path: Path) -> None:
+    (shared / "cages").mkdir()
+    (tmp_path / "cages").mkdir()
+    for cage, readable in ((Cage(shared / "cages"), ()), (Cage(tmp_path / "cages"), (str(shared),))):
+        late = cage.tree / "late" if not readable else shared / "late"
+        late.mkdir()
+        with cage.start(readable=readable) as running:
+            assert running.receive(LIMIT_S) == "inside"
+            with late_mount(late):
+                running.send(json.dumps(("create", str(late / "file"))))
+                assert running.receive(LIMIT_S) == ("EROFS" if readable else "succeeded")
+                assert list(late.iterdir()) == []
+        assert [path.name for path in late.iterdir()] == ([] if readable else ["file"])
+
+
+@contextmanager
+def late_mount(place: Path) -> Iterator[None]:
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(place)], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
 
 
 def test_files_can_be_made_and_given_away_inside_the_tree(cage: Cage) -> None:
