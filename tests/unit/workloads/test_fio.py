@@ -55,6 +55,34 @@ def test_several_jobs_are_added_up(version: str) -> None:
     assert Metric("read_p99") in found
 
 
+GROUPED = {
+    "2.16": (136, (0.004, 0.007, 0.022), 25.514, 0.007166412, None),
+    "3.1": (113, (0.004640, 0.008160, 0.012608), 4.068996, 0.005720752747, None),
+    # 13.302752 % and 74.311927 % of 218 ms; 6.603774 % and 85.849057 % of 212 ms: of both writers together.
+    "3.33": (120, (0.004640, 0.007840, 0.013760), 9.115890, 0.005934444214, 0.029 + 0.162),
+    "3.42": (112, (0.004832, 0.008032, 0.024448), 1.005756, 0.005785966614, 0.014 + 0.182),
+}
+"""ms that two writers of a group took, p50, p95 and p99, the longest and the mean in ms, and their CPU seconds, by hand.
+
+Before version 3.8 fio doesn't print the time of which it tells CPU in per cent.
+"""
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_jobs_of_one_group_have_the_groups_percentiles_and_cpu(version: str) -> None:
+    # Two jobs that write 64 MiB each in blocks of 4 KiB, told as one (group_reporting).
+    elapsed_ms, percentiles, longest_ms, mean_ms, cpu_s = GROUPED[version]
+    found = figures(recorded(f"{version}-grouped"))
+    assert (found[Metric.WRITTEN], found[Metric.LATENCY_COUNT]) == (128 * 1024 * KIB, 32768)
+    assert found[Metric.WRITE_TIME] == elapsed_ms / 1000
+    assert found[Metric.WRITE] == pytest.approx(128 * 1024 * KIB * 1000 / elapsed_ms)
+    assert found[Metric.OPS_PER_S] == pytest.approx(32768 * 1000 / elapsed_ms)
+    told = (found[Metric.LATENCY_P50], found[Metric.LATENCY_P95], found[Metric.LATENCY_P99])
+    assert told == pytest.approx(percentiles)
+    assert (found[Metric.LATENCY_MAX], found[Metric.LATENCY_MEAN]) == pytest.approx((longest_ms, mean_ms))
+    assert found.get(Metric.CPU_FIO) == (None if cpu_s is None else pytest.approx(cpu_s, abs=1e-6))
+
+
 def test_percentiles_of_several_jobs_are_those_of_their_calls_where_buckets_tell() -> None:
     document = json.loads(recorded("3.33-mix"))
     (job,) = document["jobs"]
