@@ -24,7 +24,8 @@ that pid (measured: bwrap then died without telling its child). Its own process 
 host's they keep nothing busy that the host unmounts."""
 _CUTTING_OFF = (
     "sh", "-c",
-    'until test "$1" = --; do mount -n --rbind --make-rprivate "$1" "$1" || exit; shift; done; shift; exec "$@"',
+    'until test "$1" = --; do test -e "$1" || { echo "$1: No such file or directory" >&2; exit 1; }; '
+    'mount -n --rbind --make-rprivate "$1" "$1" || exit; shift; done; shift; exec "$@"',
     "sh",
 )  # fmt: skip
 """bwrap leaves what it shows slaves of the host's: a later mount of the host below one would appear inside, writable. So
