@@ -163,6 +163,7 @@ def test_whatever_fio_is_told_nothing_outside_its_tree_changes(tmp_path: Path, v
     assert list(late.iterdir()) == []
 
 
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 def test_a_switch_that_were_there_would_be_opened(tmp_path: Path) -> None:
     """What proves nothing outside the cage would prove nothing in it."""
     (tmp_path / "switch").write_bytes(b"as it was")
