@@ -244,6 +244,9 @@ KEYS = (
         Use("devices", "create", "New scratch", "create a scratch device, safe to wipe", rank=3),
         Use("plan", "new", "New..", "add a workload or a custom variant, start a new plan, or open a recipe", rank=10),
     )),
+    Key(("N",), "a demo", (
+        Use("devices", "demo", "Demo", "start a first comparison, on a scratch device in a file"),
+    )),
     Key(("D",), "duplicate", (
         Use("plan", "double", "Duplicate", "copy the workload, the custom variant, or the list of options or arrays"),
     )),
@@ -348,7 +351,6 @@ ANSWERS = (
 """A question's own: they are its words, as what is typed into a field is."""
 
 COMMANDS = (
-    Use("devices", "demo", "Demo", "start a first comparison, on a scratch device in a file"),
     Use("results", "sort_by", "Sort by", "sort by a variant's name, an axis or any column"),
     Use("results", "all_pairs", "All pairs", "compare every row with every other one"),
     Use("results", "with_redone", "Replaced rounds", "show figures of replaced rounds too"),

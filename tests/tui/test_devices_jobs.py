@@ -252,19 +252,18 @@ async def test_a_scratch_device_is_removed_after_asking_and_nothing_else_is() ->
         assert children.acted == [("scratch", "remove", "0a1b2c3d", "--runs", runs)]
 
 
-async def test_the_first_start_offers_the_demo_which_escape_ends_and_enter_opens_its_run(tmp_path: Path) -> None:
+async def test_the_first_start_offers_the_demo_which_escape_ends_and_its_key_begins_again(tmp_path: Path) -> None:
     folder = tmp_path / "20261121-100000-demo"
     begun = json.dumps({"run_id": folder.name, "folder": str(folder)})
     children = Held({"devices": listed(FREE), "demo": begun}, held=("demo",))
     async with at_devices(children, runs_dir=tmp_path) as pilot:
-        await shows(pilot, "tab, enter  Demo: a first comparison on a scratch device in a file of 2 GiB")
-        pilot.app.screen.query_one("#offer").focus()
-        await pilot.press("enter")
+        await shows(pilot, "N  Demo: a first comparison, 2 to 10 minutes, in a new file of 2 GiB")
+        await pilot.press("N")
         await shows(pilot, "starting the demo; escape stops it")
         await pilot.press("escape")
         await shows(pilot, "Stopped: no run was started, and the scratch device is removed.")
         children.release.set()
-        await pilot.press("enter")
+        await pilot.press("N")
         await until(pilot, lambda: pilot.app.current_mode == "run", "the Run screen")
         assert pilot.app.session.folder.path == str(folder)
         assert children.acted[-1][:5] == ("demo", "--size", "2GiB", "--dir", "/var/lib/fsconsole/scratch")
@@ -275,7 +274,7 @@ async def test_the_offer_names_its_keys_and_stays_while_nothing_is_ticked_or_the
 ) -> None:
     children = Scripted({"devices": listed(FREE)})
     async with at_devices(children, runs_dir=tmp_path) as pilot:
-        await shows(pilot, "1 device,", "tab, enter  Demo: a first", "n           New scratch device: safe to wipe")
+        await shows(pilot, "1 device,", "N  Demo: a first", "n  New scratch device: safe to wipe")
         offer = devices_of(pilot).query_one("#offer")
         children.answers = {"devices": listed(FREE, SCRATCH)}
         recorded("grid", tmp_path)
@@ -294,14 +293,14 @@ async def test_the_offer_names_its_keys_and_stays_while_nothing_is_ticked_or_the
 async def test_the_demo_is_offered_while_there_is_no_run_or_a_free_scratch_device_is_not_ticked(tmp_path: Path) -> None:
     async with at_devices(listed(SCRATCH), runs_dir=tmp_path) as pilot:
         offer = devices_of(pilot).query_one("#offer")
-        await shows(pilot, "1 device,", "tab, enter  Demo: a first comparison")
+        await shows(pilot, "1 device,", "N  Demo: a first comparison")
         await pilot.press("space")
-        await shows(pilot, "1 target ticked", "tab, enter  Demo: a first comparison")
+        await shows(pilot, "1 target ticked", "N  Demo: a first comparison")
         recorded("grid", tmp_path)
         await pilot.press("f5")
         await until(pilot, lambda: not offer.display)
         await pilot.press("space")
-        await shows(pilot, "is unticked", "tab, enter  Demo: a first comparison")
+        await shows(pilot, "is unticked", "N  Demo: a first comparison")
 
 
 async def test_where_no_demo_is_offered_the_command_asks_and_says_what_it_makes_where(tmp_path: Path) -> None:
@@ -314,7 +313,7 @@ async def test_where_no_demo_is_offered_the_command_asks_and_says_what_it_makes_
         for refusing in ("n", "escape", "enter"):
             pilot.app.screen.action_demo()
             await shows(pilot, "Start the demo?", "a scratch device of 2 GiB in /var/lib/fsconsole/scratch,")
-            await shows(pilot, "one to two minutes", "No disk is wiped.")
+            await shows(pilot, "two to ten minutes", "No disk is wiped.")
             await pilot.press(refusing)
             await shows(pilot, "1 device,")
         assert children.acted == []

@@ -15,12 +15,13 @@ from textual.widgets import Input
 
 from fsconsole.client.children import Done
 from fsconsole.devices.scratch import Scratch
+from fsconsole.journal.folder import RunFolder
 from fsconsole.model.answers import StepAnswer
 from fsconsole.model.device import Identity
 from fsconsole.model.plan import StepKind
 from fsconsole.model.wire import encode
 from fsconsole.tui import planfiles
-from fsconsole.tui.screens import base
+from fsconsole.tui.screens import base, plan_files
 from fsconsole.tui.screens.confirm import ConfirmScreen
 from fsconsole.tui.screens.dialogs import Dialog
 from fsconsole.tui.widgets.lists import Choices
@@ -28,6 +29,7 @@ from tests.tui.at_devices import Held
 from tests.tui.at_plan import LOAD, Hand, at_plan, catalog_answer, commands_answer, device_answer, device_at
 from tests.tui.device_lists import NO_DEVICES, listed
 from tests.tui.harness import Scripted, console, drive, picture
+from tests.tui.recorded import recorded
 
 
 def on_a_device() -> Scripted:
@@ -209,6 +211,28 @@ async def test_go_hands_the_plan_to_confirm_and_leaves_no_file(monkeypatch: pyte
         assert text == hand.screen.draft.text
         await hand.keys("escape")
         await hand.until(lambda: not Path(path).exists())
+
+
+async def test_a_plan_whose_run_was_started_here_is_left_without_a_question_until_it_is_changed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = recorded("grid", tmp_path)
+
+    async def confirmed(*_: object) -> RunFolder:
+        return folder
+
+    monkeypatch.setattr(plan_files, "confirmed", confirmed)
+    async with at_plan(children=on_a_device(), targets=("/dev/loop7",)) as hand:
+        await hand.filesystem("btrfs")
+        for changed in (False, True):
+            await hand.keys("f10")
+            await hand.until(lambda: hand.pilot.app.current_mode == "run")
+            if changed:
+                await hand.keys("2")
+                await hand.filesystem("btrfs")
+                await hand.keys("3")
+            await hand.keys("o")
+            await hand.sees("Leave this plan?" if changed else "The plan of run grid")
 
 
 async def test_what_somebody_saved_meanwhile_is_replaced_only_after_a_question(

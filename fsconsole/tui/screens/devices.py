@@ -226,7 +226,7 @@ Tab goes to the details, which the arrow keys scroll."""
 
         offered = self.query_one("#offer").display
         if offered or await self.agreed(view.DEMO_QUESTION, view.DEMO_TOLD, yes="Start"):
-            self.start_job("Creating a scratch device of 2 GiB and starting the demo", demo, end)
+            self.start_job(f"Making 2 GiB in {DEFAULT_SCRATCH_DIR}, starting the demo", demo, end)
 
     def start_job(self, words: str, job: Job, end: asyncio.Event | None = None) -> None:
         """Start a job, unless one is running; words name it.

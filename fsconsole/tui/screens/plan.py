@@ -85,11 +85,11 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         self.catalog = load_catalog()
         self.here = ThisMachine(kernel_release())
         self.last_spreads: Mapping[Loads, float] = {}
+        """Of the last run on this machine; empty where there is none, or it isn't read yet."""
         self._mke2fs = parse_mke2fs_conf(read_text_or(MKE2FS_CONF, ""))
-        """Of the last run on this machine; None where there is none, or it isn't read yet."""
+        self._started_text = ""
         self._told: dict[str, CatalogAnswer] = {}
-        self._is_counting = self._is_stale = self._knows_all = False
-        self._has_asked_levels = False
+        self._is_counting = self._is_stale = self._knows_all = self._has_asked_levels = False
         self._store = planfiles.DraftStore()
         self.digest = ""
         """Of the file at plan.path, as it was opened or saved; empty where there is none."""
@@ -409,7 +409,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         with self.complaining():
             folder = await plan_files.confirmed(self, self.draft.text, self.outcome.plan)
             if folder is not None:
-                self.session.folder = folder
+                self.session.folder, self._started_text = folder, self.draft.text
                 self.app.switch_mode("run")
 
     async def _is_able(self) -> bool:
@@ -583,8 +583,8 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
             self.say(f"Saved {path}.")
 
     async def _may_be_lost(self) -> bool:
-        changes = "It has unsaved changes."
-        return not self.is_changed or await self.agreed("Leave this plan?", changes, yes="Discard")
+        is_kept = not self.is_changed or self.draft.text == self._started_text
+        return is_kept or await self.agreed("Leave this plan?", "It has unsaved changes.", yes="Discard")
 
     def _begin_with(self, draft: Draft, digest: str) -> None:
         self.draft = self.kept = draft
