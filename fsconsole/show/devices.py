@@ -525,7 +525,7 @@ def ticks_told(count: int, *, makes_arrays: bool = False) -> str:
 DEMO_SIZE = "2GiB"
 DEMO_QUESTION = "Start the demo?"
 DEMO_TOLD = (
-    f"It makes a scratch device of 2 GiB in {DEFAULT_SCRATCH_DIR}, compares five variants on it, which takes two"
+    f"It makes a scratch device of 2 GiB in {DEFAULT_SCRATCH_DIR}, compares five variants on it, which takes one"
     " to ten minutes, and removes it at the end. No disk is wiped."
 )
 
@@ -552,7 +552,7 @@ def offers(*, is_root: bool) -> tuple[Line, ...]:
     """Return what is offered at the foot of the list: a demo, and a scratch device."""
     as_root = "" if is_root else " (as root: sudo fsconsole)"
     return (
-        Line("demo", f"N  Demo: a first comparison, 2 to 10 minutes, in a new file of 2 GiB{as_root}"),
+        Line("demo", f"N  Demo: a first comparison, 1 to 10 minutes, in a new file of 2 GiB{as_root}"),
         Line("scratch", f"n  New scratch device: safe to wipe{as_root}"),
     )
 

@@ -257,7 +257,7 @@ async def test_the_first_start_offers_the_demo_which_escape_ends_and_its_key_beg
     begun = json.dumps({"run_id": folder.name, "folder": str(folder)})
     children = Held({"devices": listed(FREE), "demo": begun}, held=("demo",))
     async with at_devices(children, runs_dir=tmp_path) as pilot:
-        await shows(pilot, "N  Demo: a first comparison, 2 to 10 minutes, in a new file of 2 GiB")
+        await shows(pilot, "N  Demo: a first comparison, 1 to 10 minutes, in a new file of 2 GiB")
         await pilot.press("N")
         await shows(pilot, "starting the demo; escape stops it")
         await pilot.press("escape")
@@ -313,7 +313,7 @@ async def test_where_no_demo_is_offered_the_command_asks_and_says_what_it_makes_
         for refusing in ("n", "escape", "enter"):
             pilot.app.screen.action_demo()
             await shows(pilot, "Start the demo?", "a scratch device of 2 GiB in /var/lib/fsconsole/scratch,")
-            await shows(pilot, "two to ten minutes", "No disk is wiped.")
+            await shows(pilot, "one to ten minutes", "No disk is wiped.")
             await pilot.press(refusing)
             await shows(pilot, "1 device,")
         assert children.acted == []
