@@ -310,7 +310,9 @@ async def test_a_living_run_is_watched_to_its_end(tmp_path: Path, size: tuple[in
     is_wide = size[0] >= 120
     with living_run(tmp_path, again=True) as run:
         async with drive(console(folder=run.folder, runs_dir=tmp_path), "3", size=size) as pilot:
-            await shows(pilot, "[....", "0/3 cells", "left")
+            shown = await shows(pilot, "0/3 cells", "left")
+            # It fills with the time that the cell is expected to take.
+            assert re.search(r"\[[#.]+\] +0/3 cells", shown)
             await shows(pilot, "3 of 7", "WORKLOAD", "1.0 GiB of 1.0 GiB", "> drain")
             await shows(pilot, "durable, MB/s so far", "> ext4 data=ordered", "0  base    running #1")
             run.record(DRAINING)
