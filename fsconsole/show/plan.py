@@ -534,7 +534,7 @@ def row_lines(draft: Draft, outcome: Outcome) -> tuple[RowLine, ...]:
 
 
 def shared_told(outcome: Outcome) -> tuple[str, ...]:
-    """Return for each filesystem whose variants share options which these are: their names leave them out."""
+    """Return the options that all variants of a filesystem share, by filesystem; the names of variants leave them out."""
     shared = outcome.shared
     told = {f"all {name}" if len(shared) > 1 else "all": " ".join(words) for name, words in shared.items() if words}
     return tuple(f"{who}: {words}" for who, words in told.items())

@@ -26,7 +26,7 @@ SETTINGS = {key.name: key for key in keys.SETTINGS}
 RUN = {key.name: key for key in keys.RUN} | {f"after.{key.name}": key for key in keys.AFTER}
 """At the top of a plan file and below [after]."""
 _SHOWN = {"repeats": "rounds"}
-"""What screens call a key, where not by its name."""
+"""Names of plan keys on screens, where they differ."""
 TYPED = tuple(name for name, key in RUN.items() if key.kind.is_typed)
 """Keys whose value may be typed."""
 
