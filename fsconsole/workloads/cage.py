@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import struct
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,12 +23,7 @@ _PRIVATE_MOUNTS = ("unshare", "--mount", "--mount-proc", "--propagation", "slave
 """bwrap looks up its child in /proc: in the engine's PID namespace the host's /proc has another process, or none, under
 that pid (measured: bwrap then died without telling its child). Its own process stays in these mounts: as slaves of the
 host's they keep nothing busy that the host unmounts."""
-_CUTTING_OFF = (
-    "sh", "-c",
-    'until test "$1" = --; do test -e "$1" || { echo "$1: No such file or directory" >&2; exit 1; }; '
-    'mount -n --rbind --make-rprivate "$1" "$1" || exit; shift; done; shift; exec "$@"',
-    "sh",
-)  # fmt: skip
+_CUTTING_OFF = (sys.executable, "-I", "-S", os.path.join(os.path.dirname(__file__), "cut_off.py"))
 """bwrap leaves what it shows slaves of the host's: a later mount of the host below one would appear inside, writable. So
 it is given copies that no mount reaches."""
 _NAMESPACES = (

@@ -17,7 +17,7 @@ import pytest
 
 from fsconsole.model.command import CommandResult
 from fsconsole.system.mounts import engine_argv
-from fsconsole.system.run import RunningCommand, spawn
+from fsconsole.system.run import RealExecutor, RunningCommand, spawn
 from fsconsole.workloads.builtin import interpreter_places
 from fsconsole.workloads.cage import caged
 from tests.conftest import MakeLoopDevice, Mount, wait_until
@@ -298,6 +298,11 @@ def test_a_descriptor_that_is_passed_comes_through(cage: Cage) -> None:
 
 def test_the_exit_code_comes_through(cage: Cage) -> None:
     assert cage.ended("leave_with", 7).exit_code == 7
+
+
+def test_a_program_ignores_no_signal_that_it_would_not_ignore_outside(cage: Cage) -> None:
+    with caged(("grep", "^SigIgn", "/proc/self/status"), tree=str(cage.tree)) as command:
+        assert RealExecutor().run(command).out.split() == ["SigIgn:", "0" * 16]
 
 
 def test_cpu_time_of_a_generators_own_children_comes_through(cage: Cage) -> None:

@@ -122,12 +122,13 @@ create 10GiB x 100GB: create by=dd n=10 of=10GiB b=128KiB dir=10 data=zero
 cp -a 10MiB x 100GB: copy from=create 10MiB x 100GB cold -a --reflink=never
 delete 10MiB x 100GB: delete b=64KiB from=create 10MiB x 100GB cold
 delete 10GiB x 100GB: delete b=64KiB from=create 10GiB x 100GB cold
+conv=fsync 10GiB x 100GB: create by=dd n=10 of=10GiB b=128KiB dir=10 sync=each-file data=zero
 
 lowe-2009-mkfs
 # raidperf11, "ext4 mkfs": -i 65536 (4m42s), 131072 (3m38s), ext3; stride 32, stripe width 320; tune2fs -c 0 -i 0 -r 102400; below -i: ours
 x5 no-check delete=none
 ext4 -E stride=32,stripe-width=320 -i 65536 -c 0 -i 0 -r 102400; ext4 -E stride=32,stripe-width=320 -i 131072 -c 0 -i 0 -r 102400;\
- ext3 -E stride=32,stripe-width=320 -i 65536 -c 0 -i 0 -r 102400; xfs -d su=128k,sw=10;\
+ ext3 -E stride=32,stripe-width=320 -i 65536 -c 0 -i 0 -r 102400; ext4 -I 128 -i 8192; xfs -d su=128k,sw=10;\
  ext4 inode_ratio=8192,16384,32768 stride=0,32 stripe_width=0,320
 one file: create n=1 of=1MiB b=64KiB
 
