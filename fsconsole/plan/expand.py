@@ -431,10 +431,15 @@ def _tree_bytes(workloads: Sequence[Workload]) -> int:
 
 
 def smaller(workloads: Sequence[Workload]) -> str:
-    """Return what makes loads of a cell fit: a tree is not scaled, nor is a job file."""
+    """Return what makes loads of a cell fit: a job file is not scaled, nor a whole tree."""
     most = written_bytes(workloads) // 2
     if _tree_bytes(workloads) > most:
-        return "a smaller at_most for the copy, or a larger device (scale changes no copy)"
+        is_part = any(load.at_most_bytes for load in workloads)
+        return (
+            'scale = "fit", or a smaller at_most for the copy'
+            if is_part
+            else "at_most for the copy, or a larger device"
+        )
     if sum(written_bytes([load]) for load in workloads if load.job) > most:
         return "smaller sizes in the job file"
     return 'scale = "fit"'

@@ -60,7 +60,7 @@ def scaled_choices(plan: PlanFile, choices: Sequence[Loads], ground: Ground) -> 
     """Return the choices scaled; those that came out equal are one."""
     found: dict[Loads, Choice] = {}
     for choice, factor in zip(choices, _factors(plan, choices, ground), strict=True):
-        loads = _SCALED[plan.keep](choice, factor) if factor != 1 else choice
+        loads = tuple(_less_of_sources(_SCALED[plan.keep](choice, factor), factor)) if factor != 1 else choice
         before = found[loads].planned if loads in found else ()
         found[loads] = Choice((*before, choice), loads, _why_not(plan, choice, loads, factor, ground))
     return tuple(found.values())
@@ -107,6 +107,17 @@ def _keeps_fill_too(plan: PlanFile) -> bool:
 
 
 # What each keeps.
+
+
+def _less_of_sources(loads: Loads, factor: float) -> Iterator[Workload]:
+    """Yield loads whose copies take the first files of their sources alone; one without at_most takes all, as it says."""
+    for load in loads:
+        if not load.at_most_bytes:
+            yield load
+            continue
+        found = min(load.at_most_bytes, load.sources_bytes or load.at_most_bytes)
+        # The first files of so many bytes aren't counted yet: the warming step does that.
+        yield replace(load, at_most_bytes=max(1, int(found * factor)), sources_bytes=0, sources_files=0)
 
 
 def _blocks(size_bytes: int, factor: float, block: int) -> int:
@@ -234,6 +245,7 @@ def _to_memory(plan: PlanFile, planned: Loads) -> float:
 
 # In words.
 
+_CHANGED_SOURCES = "fewer files of the copy's sources, the first in sorted order"
 _CHANGED = {
     Keep.THREADS: "smaller files; their number, threads and blocks as written",
     Keep.FILE_SIZE: "fewer files, and threads where each has one; file sizes as written",
@@ -253,7 +265,10 @@ def scaling_notes(plan: PlanFile, choices: Sequence[Choice]) -> Iterator[str]:
     )
     sizes = f"{format_bytes(written_bytes(planned))} -> {format_bytes(written_bytes(loads))} a cell"
     by = " to ".join(dict.fromkeys(significant(factor) for factor in (factors[0], factors[-1])))
-    yield f"loads scaled by {by} ({sizes}): {_CHANGED[plan.keep]}{_ratio(plan, planned)}"
+    of_files = f"{_CHANGED[plan.keep]}{_ratio(plan, planned)}"
+    is_copied = [bool(load.at_most_bytes) for load in planned]
+    changed = [*([] if all(is_copied) else [of_files]), *([_CHANGED_SOURCES] if any(is_copied) else [])]
+    yield f"loads scaled by {by} ({sizes}): {'; '.join(changed)}"
     if plan.keep is Keep.FILE_SIZE and (threads := _threads_in_words(choices)):
         count = sum(len(one.planned) for one in choices)
         merged = f"; {count} choices of threads became {len(choices)}" if count > len(choices) else ""

@@ -36,8 +36,6 @@ NEED_GIB = {
     "lowe-2009-bonnie": 16,
     "lowe-2009-shapes": 4,
     "lowe-2009-shapes-built-in": 4,
-    "peiffer-2005-cp-rm": 3,
-    "peiffer-2005-eight-directories": 32,
 }
 """Plans that keep what no small device has room for: millions of files, data of four times the memory, 1 GiB beside aged files."""
 

@@ -49,9 +49,9 @@ kind = "delete"
 """
 
 
-def planned(text: str, size_bytes: int, memory_bytes: int = 0, *, tree: int = 0) -> Plan:
+def planned(text: str, size_bytes: int, memory_bytes: int = 0, *, tree: int = 0, head: str = HEAD) -> Plan:
     """Return a plan on one device; a copy finds a tree of so many bytes."""
-    plan_file = parse_plan(HEAD + text, "p.toml")
+    plan_file = parse_plan(head + text, "p.toml")
     assert parse_plan(plan_to_toml(plan_file), "again.toml") == plan_file
     loads = [replace(load, sources_bytes=tree) if load.sources else load for load in plan_file.workloads]
     target = TargetSpec("/dev/loop3", size_bytes, is_scratch=True)
@@ -179,21 +179,41 @@ def test_keys_that_contradict_each_other_are_refused_with_what_is_wanted() -> No
         assert isinstance(caught.value, PlanBadValue) or "unknown" in str(caught.value)
 
 
-def test_a_copy_is_not_scaled_and_one_that_does_not_fit_says_both_sizes_and_what_to_do() -> None:
-    load = '[[workload]]\nname = "cp"\nkind = "copy"\nsources = ["/usr"]\nat_most = "2GB"\n'
-    # Counted, or not yet; 2 GiB have no room for 1.9 GiB of small files beside a journal.
-    for counted in (0, 1_990_000_000):
+COPY = '[[workload]]\nname = "cp"\nkind = "copy"\nsources = ["/usr"]\nat_most = "2GB"\n'
+
+
+def test_of_a_copys_sources_as_many_files_are_taken_as_fit_and_the_plan_says_so() -> None:
+    # Counted, or not yet; sources may have less than at_most.
+    for counted, found in ((0, 2 * 10**9), (1_990_000_000, 1_990_000_000)):
+        plan = planned(VARIANT + COPY, 400 * MIB, tree=counted)
+        (load,) = plan.cells[0].workloads
+        assert (plan.cells[0].unavailable, plan.is_scaled, load.sources_bytes) == ("", True, 0)
+        assert load.at_most_bytes / (400 * MIB) == pytest.approx(0.6, rel=0.1)
+        assert plan.scaling.least == pytest.approx(load.at_most_bytes / found)
+        (note,) = [note for note in plan.notes if note.startswith("loads scaled by")]
+        assert note.endswith("a cell): fewer files of the copy's sources, the first in sorted order")
+        assert not planned(VARIANT + COPY, 8 * GIB, tree=counted).is_scaled
+
+
+def test_a_copy_of_all_or_of_an_unscaled_plan_that_does_not_fit_says_both_sizes_and_what_to_do() -> None:
+    whole = COPY.replace('at_most = "2GB"\n', "")
+    for text, head, what in (
+        (whole, HEAD, "use at_most for the copy, or a larger device"),
+        (COPY, HEAD.replace("'fit'", "'none'"), 'use scale = "fit", or a smaller at_most for the copy'),
+    ):
+        # 2 GiB have no room for 1.9 GiB of small files beside a journal.
         for size in (400 * MIB, 2 * GIB):
-            plan = planned(VARIANT + load, size, tree=counted)
+            plan = planned(VARIANT + text, size, tree=1_990_000_000, head=head)
             (why,) = {cell.unavailable for cell in plan.cells}
             assert "the workloads write 1.9 GiB, /dev/loop3 has " in why
             assert "of which a copy may take" in why
-            assert why.endswith("use a smaller at_most for the copy, or a larger device (scale changes no copy)")
-            assert (plan.cells[0].workloads[0].at_most_bytes, plan.is_scaled) == (2 * 10**9, False)
-            with pytest.raises(NoCellRuns) as caught:
+            assert why.endswith(what)
+            assert not plan.is_scaled
+            with pytest.raises(NoCellRuns):
                 require_runnable(plan, "p.toml")
-            assert 'scale = "fit"' not in f"{caught.value} {caught.value.hint}"
-        assert {cell.unavailable for cell in planned(VARIANT + load, 3 * GIB, tree=counted).cells} == {""}
+        assert {cell.unavailable for cell in planned(VARIANT + text, 4 * GIB, tree=1_990_000_000, head=head).cells} == {
+            ""
+        }
 
 
 @given(
