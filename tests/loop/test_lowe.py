@@ -127,7 +127,7 @@ def test_one_dd_a_file_and_deletes_that_read_the_device(device: str, tmp_path: p
     assert "Unknown parameter 'nobarrier'" in refused.unavailable
     for cell in cells.values():
         real, reads = loads_of(state, cell, Metric.REAL), loads_of(state, cell, Metric.DEVICE_READ)
-        assert len(real) == 9
+        assert len(real) == 10
         assert all(value > 0 for name, value in reads.items() if name.startswith("delete"))
         assert_times_are_split(state, cell)
         files = loads_of(state, cell, Metric.FILES_PER_S)
