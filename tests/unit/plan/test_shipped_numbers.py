@@ -377,7 +377,9 @@ SAID = {
     for block in TABLE.replace("\\\n", "").strip().split("\n\n")
     for name, _, *lines in (block.splitlines(),)
 }
-SAID["lowe-2009-shapes-built-in"] = [line.replace(" by=dd", "") for line in SAID["lowe-2009-shapes"] if "conv=" not in line]
+SAID["lowe-2009-shapes-built-in"] = [
+    line.replace(" by=dd", "") for line in SAID["lowe-2009-shapes"] if "conv=" not in line
+]
 
 
 @pytest.mark.parametrize("path", list_configs(), ids=lambda path: path.stem)
