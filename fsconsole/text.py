@@ -89,12 +89,16 @@ def shorten_middle(text: str, width: int) -> str:
 
 def listed(names: Sequence[str], fits: Callable[[str], bool]) -> str:
     """Return as many of the first names as fit, and how many more there are; empty where not one fits."""
-    for count in range(min(len(names), _MOST_LISTED), 0, -1):
-        more = f" and {len(names) - count:,} more" if count < len(names) else ""
-        words = f"{', '.join(names[:count])}{more}"
-        if fits(words):
-            return words
-    return ""
+    if len(names) <= _MOST_LISTED and fits(words := ", ".join(names)):
+        return words
+    told = ""
+    # From few to many: of a thousand a dozen fit, and to see that a text is too long takes time.
+    for count in range(1, min(len(names), _MOST_LISTED + 1)):
+        words = f"{', '.join(names[:count])} and {len(names) - count:,} more"
+        if not fits(words):
+            break
+        told = words
+    return told
 
 
 def shorten_end(text: str, width: int) -> str:

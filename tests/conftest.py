@@ -30,7 +30,7 @@ LOOP_TESTS = ("tests/loop/", "tests/attacks/")
 """Where every test needs root and loop devices."""
 DETACH_TIMEOUT_S = 60.0
 
-settings.register_profile("repeatable", deadline=None, max_examples=60, derandomize=True, database=None)
+settings.register_profile("repeatable", deadline=None, max_examples=30, derandomize=True, database=None)
 # pytest --hypothesis-profile=search: other examples each time, and many of them.
 settings.register_profile("search", deadline=None, max_examples=2000, database=None, print_blob=True)
 settings.load_profile("repeatable")

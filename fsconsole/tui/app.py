@@ -18,6 +18,9 @@ from textual import work
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.command import CommandPalette
+from textual.css.styles import RulesMap
+from textual.css.stylesheet import Stylesheet
+from textual.dom import DOMNode
 from textual.filter import LineFilter
 from textual.screen import ModalScreen, Screen
 from textual.scrollbar import ScrollBar
@@ -38,6 +41,8 @@ from fsconsole.tui.widgets.chrome import BlockScrollBar, Head
 
 _STARTS_POLL_S, _RUN_POLL_S = 0.05, 2.0
 _FAREWELL_S = 2.0
+_SIZE_AGAIN_S = 0.1
+"""After a new size of the terminal; more than Textual's own 8 ms."""
 _KEY_WORDS = {"↑": "up", "↓": "down", "←": "left", "→": "right", "⏎": "enter", "⌫": "bksp"}
 """Instead of arrows, which console fonts lack."""
 
@@ -46,6 +51,17 @@ def _screen(module: str, name: str) -> Screen[None]:
     """Return a new screen; its module is loaded when it is first shown, so that the first screen is there sooner."""
     made: Screen[None] = getattr(import_module(f"fsconsole.tui.screens.{module}"), name)()
     return made
+
+
+class _SameRules(Stylesheet):
+    """Leaves a widget alone that gets the rules that it has: most do, whenever the focus or a class has changed."""
+
+    @classmethod
+    def replace_rules(cls, node: DOMNode, rules: RulesMap, animate: bool = False) -> None:  # noqa: FBT001, FBT002
+        if node.styles.base.get_rules() == rules:
+            node.notify_style_update()
+        else:
+            super().replace_rules(node, rules, animate)
 
 
 class ConsoleApp(App[None], inherit_bindings=False):
@@ -61,6 +77,7 @@ class ConsoleApp(App[None], inherit_bindings=False):
     def __init__(self, session: Session) -> None:
         colours = session.terminal.colours
         super().__init__(ansi_color=colours is not Colours.MANY)
+        self.stylesheet = _SameRules(variables=self.get_css_variables())
         self.session = session
         # The filters are reused: Textual caches lines per instance.
         self._last_filters = (GlyphFilter(session.terminal.glyphs), BriefFilter())
@@ -76,6 +93,11 @@ class ConsoleApp(App[None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         self.set_interval(_RUN_POLL_S, self._look_at_run)
+
+    def on_resize(self) -> None:
+        # Textual's timer for a new size never acts where this process was held up as it began (textual/timer.py leaves out
+        # what is late), and no later size would be taken either.
+        self.set_timer(_SIZE_AGAIN_S, self._check_resize)
 
     @work(group="state", exclusive=True)
     async def _look_at_run(self) -> None:

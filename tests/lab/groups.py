@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tests.lab.cache import KERNEL, NEWER_KERNEL, UML
@@ -33,6 +34,7 @@ BOOTS: dict[str, Boot] = {
 }
 
 
+@cache
 def boot_of(path: Path) -> str:
     """Return the boot in which a file's tests are run; empty for every test outside of inside/."""
     if INSIDE not in path.parents:

@@ -10,8 +10,11 @@ from collections.abc import Iterator
 
 import pytest
 from textual import _wait
+from textual._compositor import Compositor
+from textual._context import visible_screen_stack
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
+from textual.screen import Screen
 
 from fsconsole.tui import bridge, watch
 from fsconsole.tui.watch import BlockChanges, UdevWatch
@@ -47,12 +50,21 @@ def same_everywhere(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.Te
 
 @pytest.fixture(scope="session", autouse=True)
 def quick() -> Iterator[None]:
-    """Read each style sheet once, not once for each console; look often whether a console is idle."""
+    """Read each style sheet once, not once for each console; look often whether a console is idle; paint into no terminal."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Stylesheet, "_parse_rules", _parsed_once())
+        # The same number, but for a call of Python for each of some hundred rules whenever a widget's style is worked out.
+        patch.setattr(RuleSet, "__hash__", object.__hash__)
         patch.setattr(_wait, "SLEEP_GRANULARITY", 0.005)
         patch.setattr(_wait, "SLEEP_IDLE", 0.0005)
+        patch.setattr(Compositor, "render_update", _unpainted)
         yield
+
+
+def _unpainted(compositor: Compositor, screen_stack: list[Screen[object]]) -> None:
+    """Have nothing left to paint, as after painting; a picture paints what is there when it is taken."""
+    visible_screen_stack.set(screen_stack)
+    compositor._dirty_regions.clear()
 
 
 def _parsed_once() -> object:

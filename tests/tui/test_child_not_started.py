@@ -63,8 +63,7 @@ async def test_a_key_whose_command_can_not_be_started_says_so_and_acts_again(tmp
         for size in SIZES:
             await pilot.resize_terminal(*size)
             for mode, keys, says in ACTS:
-                await pilot.press("2")
-                await pilot.press(mode)
+                await pilot.press("1", mode)
                 await shows(pilot, READY[mode])
                 asked = len(children.acted)
                 await press(pilot, *keys)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from textual import timer
 from textual.app import ComposeResult
 from textual.geometry import Region
 from textual.pilot import Pilot
@@ -125,6 +128,17 @@ async def test_a_value_given_while_hidden_is_there_in_the_same_size_as_before_an
         gauge.show((gauge_value(None),))
         await pilot.pause()
         assert "n/a" in picture(pilot)
+
+
+async def test_a_new_size_is_taken_though_the_process_was_held_up_just_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = count(step=0.01)
+    async with drive(console(), "5") as pilot:
+        await shows(pilot, "There are no runs")
+        # Between any two looks at the clock 10 ms have gone by: Textual takes a timer of 8 ms for missed.
+        monkeypatch.setattr(timer, "_time", SimpleNamespace(get_time=lambda: next(clock)))
+        for size, words in (((20, 5), "too small"), ((80, 24), "There are no runs")):
+            await pilot.resize_terminal(*size)
+            await shows(pilot, words)
 
 
 def test_the_filters_stay_the_same_so_that_what_they_made_of_a_line_is_kept() -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +26,7 @@ from fsconsole.tui.widgets.lists import Table
 from tests.tui.harness import SIZES, Scripted, console, drive, picture
 from tests.tui.recorded import NAMES, imported, recorded
 from tests.tui.waiting import flat, shows, until
+from tests.unit.cli.recorded import run_command
 from tests.unit.results.test_curves import over_threads
 
 
@@ -253,13 +252,11 @@ def test_the_words_of_an_export_are_understood_by_the_command(tmp_path: Path) ->
     for export in EXPORTS:
         if export.format == RUN_FILE:
             words = packing_words("grid", str(tmp_path), str(tmp_path / "packed.fsrun"), overwrite=False)
-            argv = [sys.executable, "-I", "-m", "fsconsole", *words]
-            assert subprocess.run(argv, capture_output=True, text=True, check=False).returncode == 0
+            assert run_command(*words).returncode == 0
             assert (tmp_path / "packed.fsrun").exists()
             continue
         words = export_words("grid", str(tmp_path), export, choice)
-        argv = [sys.executable, "-I", "-m", "fsconsole", *words]
-        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        done = run_command(*words)
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout
         if export.ending == ".json":

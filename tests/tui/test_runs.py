@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Static
 
 from fsconsole.client.children import Done
 from fsconsole.client.runs import ListedRun, state_of
@@ -46,8 +47,14 @@ def _scratch_files(monkeypatch: pytest.MonkeyPatch) -> None:
 async def in_the_list(app: ConsoleApp, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Pilot[None]]:
     """Show the list of runs, all of which are read."""
     async with drive(app, "5", size=size) as pilot:
-        await until(pilot, lambda: "..." not in standings(pilot), "all runs are read")
+        await until(pilot, lambda: is_counted(pilot) and "..." not in standings(pilot), "all runs are read")
         yield pilot
+
+
+def is_counted(pilot: Pilot[None]) -> bool:
+    """Return whether the list says how many runs there are: before it has been read it has no rows, as without any run."""
+    counts = pilot.app.screen.query("#count")
+    return bool(counts) and str(counts.first(Static).content) != ""
 
 
 def standings(pilot: Pilot[None]) -> list[str]:

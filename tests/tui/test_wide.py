@@ -13,11 +13,11 @@ from textual.pilot import Pilot
 from tests.tui.at_devices import at_devices
 from tests.tui.at_plan import at_plan
 from tests.tui.device_lists import STORAGE_BOX, listed
-from tests.tui.harness import WIDE, console, drive
+from tests.tui.harness import WIDE, console, drive, picture
 from tests.tui.offers import said
 from tests.tui.recorded import all_recorded, recorded
 from tests.tui.test_confirm import DISK, confirming
-from tests.tui.waiting import shows
+from tests.tui.waiting import shows, until
 
 
 @asynccontextmanager
@@ -110,10 +110,16 @@ async def test_200_columns_and_60_lines_are_used_and_none_is_too_long(
     opened: Opened, awaited: str, lines: tuple[str, ...], tmp_path: Path
 ) -> None:
     async with opened(tmp_path) as pilot:
-        shown = (await shows(pilot, awaited)).splitlines()
+        await shows(pilot, awaited)
+
+        def missing() -> list[str]:
+            return [line for line in lines if not any(re.search(line, one) for one in picture(pilot).splitlines())]
+
+        # What is read run by run comes after the rest.
+        await until(pilot, lambda: not missing(), f"a line for each of {lines}")
+        shown = picture(pilot).splitlines()
         assert len(shown) == WIDE[1]
         assert max(map(len, shown)) <= WIDE[0]
-        assert [line for line in lines if not any(re.search(line, one) for one in shown)] == [], "\n".join(shown)
         # The foot stands at the bottom, and something reaches to the right.
         assert "Keys" in shown[-1] or "esc " in shown[-1]
         assert max(len(one.rstrip("─ ")) for one in shown) > WIDE[0] / 2

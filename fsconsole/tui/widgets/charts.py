@@ -16,7 +16,7 @@ from fsconsole.tui.widgets.lists import Toned
 class Chart(Toned):
     """A plot, or gauges below each other."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"chart--{kind}" for kind in KINDS}
+    TONE_CLASSES: ClassVar[frozenset[str]] = frozenset(f"chart--{kind}" for kind in KINDS)
     DEFAULT_CSS = """
     Chart { height: 1; background: transparent; }
     Chart > .chart--value, Chart > .chart--user, Chart > .chart--cpu, Chart > .chart--queue { color: $primary; }

@@ -10,6 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import BindingType
+from textual.dom import DOMNode
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
@@ -41,7 +42,13 @@ class _Told(Message):
 
 
 class Toned(Widget):
-    """Keeps what its tones look like: Textual forgets it with each painting, and works it out for a third of its time."""
+    """Works out what a tone looks like when it is painted first, and keeps that.
+
+    As COMPONENT_CLASSES all tones would be worked out whenever a widget may look different, after each move of the focus too,
+    and each again with each painting: a screen paints a few of the 22.
+    """
+
+    TONE_CLASSES: ClassVar[frozenset[str]]
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -52,17 +59,22 @@ class Toned(Widget):
         super().notify_style_update()
 
     def tone_style(self, name: str) -> Style:
-        """Return the style of a component class, or the widget's own where there is no such class."""
+        """Return the style of a tone's class, or the widget's own where there is no such class."""
         if name not in self._styles:
-            known = name in self.COMPONENT_CLASSES
-            self._styles[name] = self.get_component_rich_style(name) if known else self.rich_style
+            self._styles[name] = self._worked_out(name) if name in self.TONE_CLASSES else self.rich_style
         return self._styles[name]
+
+    def _worked_out(self, name: str) -> Style:
+        part = DOMNode(classes=name)
+        part._attach(self)
+        self.app.stylesheet.apply(part)
+        return part.rich_style
 
 
 class List(Toned, ScrollView, can_focus=True, inherit_bindings=False):
     """Shows rows and posts what the operator asks for: an item opened or ticked."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"list--{tone}" for tone in TONES}
+    TONE_CLASSES: ClassVar[frozenset[str]] = frozenset(f"list--{tone}" for tone in TONES)
     DEFAULT_CSS = """
     List {
         height: 1fr; color: $foreground; overflow-x: hidden; overflow-y: hidden;

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
-import os
 import subprocess
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import create_run
@@ -17,6 +18,7 @@ from fsconsole.model import events
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind
+from tests.loop.forked import nursery
 from tests.unit.results import build
 
 STARTED = events.RunStarted(1, "0.1.0", "boot", "6.18.0", "box", (("cpus", "2"),))
@@ -64,9 +66,15 @@ class Terminal(io.StringIO):
 
 
 FSCONSOLE = Path(sys.executable).with_name("fsconsole")
+_LIMIT_S = 300.0
 
 
-def run_command(*words: str) -> subprocess.CompletedProcess[str]:
-    argv = [FSCONSOLE, *words]
-    environment = {**os.environ, "COLUMNS": "80"}
-    return subprocess.run(argv, check=False, capture_output=True, text=True, env=environment)
+def run_command(*words: str, columns: int | None = 80) -> subprocess.CompletedProcess[str]:
+    """Carry out a command in a process of its own, which writes into pipes; its line ends are Python's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("COLUMNS", raising=False)
+        if columns:
+            patch.setenv("COLUMNS", str(columns))
+        code, out, err = nursery().run(words, _LIMIT_S)
+    out, err = (printed.decode().replace("\r\n", "\n") for printed in (out, err))
+    return subprocess.CompletedProcess(words, code, out, err)

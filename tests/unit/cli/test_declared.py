@@ -16,7 +16,7 @@ from fsconsole.cli.completion import Shell, script
 from fsconsole.cli.declared import DeclaredCommand, declared_commands
 from fsconsole.cli.manual import manual
 from tests.tui.on_a_pty import read_until
-from tests.unit.cli.recorded import FSCONSOLE, run_command
+from tests.unit.cli.recorded import run_command
 from tests.unit.house.source import CHECKOUT
 
 ALL = declared_commands()
@@ -198,6 +198,6 @@ def test_the_version_names_kernel_and_tools_where_asked_for() -> None:
 
 def test_help_fits_60_columns() -> None:
     for words in ((), ("results",), ("quick",)):
-        argv = [str(FSCONSOLE), *words, "--help"]
-        done = subprocess.run(argv, check=True, capture_output=True, text=True, env={**os.environ, "COLUMNS": "60"})
+        done = run_command(*words, "--help", columns=60)
+        assert done.returncode == 0
         assert [line for line in done.stdout.splitlines() if len(line) > 60] == []

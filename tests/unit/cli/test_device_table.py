@@ -1,16 +1,14 @@
 from __future__ import annotations
 
-import subprocess
 from dataclasses import replace
 
-import pytest
 from rich.cells import cell_len
 
 from fsconsole.cli.devices import table_lines
 from fsconsole.devices.graph import DeviceGraph
 from fsconsole.devices.state import ListedDevice, device_state
 from fsconsole.model.device import Device, DeviceKind, MountUse, Signature, Usage
-from tests.unit.cli.recorded import FSCONSOLE
+from tests.unit.cli.recorded import run_command
 
 DISK = Device(
     "sda", "/dev/sda", DeviceKind.DISK, 8, 0, 8 * 2**40, rotational=True, model="ST8000NM0055-1RM",
@@ -55,10 +53,8 @@ def test_a_label_is_data_an_array_names_its_members_and_an_empty_column_is_left_
     assert all(line.isascii() for line in printed(120, ascii_only=True))
 
 
-def test_a_table_that_is_piped_has_80_columns_unless_columns_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    for columns, width in (("", 80), ("100", 100)):
-        monkeypatch.setenv("COLUMNS", columns)
-        if not columns:
-            monkeypatch.delenv("COLUMNS")
-        done = subprocess.run([FSCONSOLE, "devices"], check=True, capture_output=True, text=True)
+def test_a_table_that_is_piped_has_80_columns_unless_columns_says_otherwise() -> None:
+    for columns, width in ((None, 80), (100, 100)):
+        done = run_command("devices", columns=columns)
+        assert done.returncode == 0
         assert max(map(cell_len, done.stdout.splitlines())) <= width

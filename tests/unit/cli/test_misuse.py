@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 from pathlib import Path
@@ -105,12 +104,11 @@ def test_a_group_without_a_command_shows_its_help_beside_the_output_and_no_help_
 
 
 def test_no_line_is_wider_than_60_columns_but_commands_to_be_copied() -> None:
-    environment = {**os.environ, "COLUMNS": "60"}
     for line in (
         "devices", "catalog", "catalog ext4", "catalog --arrays", "plan --list", "plan demo", "plan whatif-arrays",
         "gauges --count 1 --hz 10", "compare --list",
     ):  # fmt: skip
-        done = subprocess.run([FSCONSOLE, *line.split()], check=False, capture_output=True, text=True, env=environment)
+        done = run_command(*line.split(), columns=60)
         assert done.stdout
         wide = [one for one in done.stdout.splitlines() if len(one) > 60 and not one.startswith("    $ ")]
         assert wide == [], line

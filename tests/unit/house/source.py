@@ -24,6 +24,12 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """Return all nodes of a file's syntax tree."""
+    return tuple(ast.walk(tree(path)))
+
+
 def where(path: Path, node: ast.stmt | ast.expr | ast.excepthandler | ast.keyword) -> str:
     """Return a place as an editor takes it."""
     return f"{path.relative_to(CHECKOUT)}:{node.lineno}"

@@ -16,10 +16,12 @@ from tests.lab.soak import ENVIRONMENT
 from tests.unit.house.source import CHECKOUT
 
 
-@pytest.mark.parametrize("processes", [0, 3])
-def test_without_programs_the_lab_is_left_out_with_a_count(tmp_path: Path, processes: int) -> None:
-    # Three processes are what the test command takes.
-    why = left_out(tmp_path, f"-n{processes}", "tests/lab", environment={"PATH": str(tmp_path)})
+@pytest.mark.parametrize(
+    "words", [("-n0", "tests/lab"), ("-n2", "tests/lab/inside/arrays", "tests/lab/inside/hotplug")]
+)
+def test_without_programs_the_lab_is_left_out_with_a_count(tmp_path: Path, words: tuple[str, ...]) -> None:
+    # The test command takes several processes.
+    why = left_out(tmp_path, *words, environment={"PATH": str(tmp_path)})
     assert "not root" in why or ("qemu-system-x86_64 is missing" in why and "unshare is missing" in why)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from fsconsole.errors.targets import PlanBadValue
 from fsconsole.plan.lines import line_of
 from fsconsole.plan.read import MAX_PLAN_FILE_BYTES, parse_plan
 from fsconsole.preflight.prepare import expand_only
+from tests.fuzz.cage import Said, say
 
 HEAD = "schema = 1\n"
 LOAD = '[[workload]]\nkind = "create"\nfile_size = "1MiB"\n'
@@ -101,21 +103,27 @@ def test_lines_are_found_in_sub_tables_dotted_keys_and_quotes() -> None:
         assert line_of(text, key) == line, key
 
 
-def test_a_plan_comes_from_standard_input_and_its_errors_each_have_a_hint(tmp_path: Path) -> None:
-    def planned(text: str) -> subprocess.CompletedProcess[str]:
-        argv = [sys.executable, "-m", "fsconsole", "plan", "-"]
-        return subprocess.run(argv, check=False, capture_output=True, text=True, input=text, cwd=tmp_path)
+def test_a_plan_comes_from_standard_input_and_its_errors_each_have_a_hint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def planned(text: str) -> Said:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        return say("plan", "-")
 
     # With a byte order mark, as editors of Windows write it.
-    assert planned(f"\ufeff{HEAD}{EXT4}{LOAD}").stdout.startswith("(no title)\n5 cells")
+    assert planned(f"\ufeff{HEAD}{EXT4}{LOAD}").out.startswith("(no title)\n5 cells")
     for text, sentence, hint in (
         (" \n", "No plan came on standard input.", "Send one"),
         ("#" * (MAX_PLAN_FILE_BYTES + 1), "stdin is no plan: it is larger than 1 MiB.", "A plan has a few KiB"),
     ):
         done = planned(text)
-        assert (done.returncode, done.stdout) == (ExitCode.PLAN_MISSING, "")
-        assert done.stderr.startswith(f"fsconsole: {sentence}\nhint: {hint}")
-    assert planned(f"{HEAD}{EXT4}{LOAD}").stdout.startswith("(no title)\n5 cells")
+        assert (done.code, done.out) == (ExitCode.PLAN_MISSING, "")
+        assert done.err.startswith(f"fsconsole: {sentence}\nhint: {hint}")
+    argv, text = [sys.executable, "-m", "fsconsole", "plan", "-"], f"{HEAD}{EXT4}{LOAD}"
+    told = subprocess.run(argv, check=True, capture_output=True, text=True, input=text)
+    assert told.stdout.startswith("(no title)\n5 cells")
     done = planned(f"{HEAD}titel = 1\n{EXT4}{LOAD}threads = 0\n")
-    assert (done.returncode, done.stdout) == (ExitCode.PLAN_UNKNOWN_KEY, "")
-    assert re.fullmatch(r"(fsconsole: stdin:[28]: [^\n]+\nhint: [^\n]+\n){2}", done.stderr), done.stderr
+    assert (done.code, done.out) == (ExitCode.PLAN_UNKNOWN_KEY, "")
+    assert re.fullmatch(r"(fsconsole: stdin:[28]: [^\n]+\nhint: [^\n]+\n){2}", done.err), done.err
