@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import faulthandler
-import gc
 import json
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
-from fsconsole.cli import plan_show  # noqa: F401 - loaded once, for all the commands that are forked off
 from fsconsole.cli.main import main
 from fsconsole.client import engine
+from fsconsole.model import RUNS_VARIABLE
 
 PATIENCE_S = 300.0
 """A guest is 20 times slower than its host, and on a busy one it also waits for its turn."""
@@ -47,17 +46,18 @@ def run(*argv: str, text: str = "", environment: Mapping[str, str] | None = None
 
 
 def fsconsole(*words: str) -> Done:
-    """Carry out a command of fsconsole in a process of its own: forked, as loading it takes 15 s in the guest."""
+    """Carry out a command of fsconsole in this process: each page that a forked one writes to is dear in a guest."""
     out, err = Path("/tmp/fsconsole.out"), Path("/tmp/fsconsole.err")
-    for path in (out, err):
-        path.write_bytes(b"")
-    # A collection would write to pages that both share, and each page copied is dear under user-mode Linux.
-    gc.freeze()
-    child = os.fork()
-    if child == 0:
-        become(words, out, err)
-    _, status = os.waitpid(child, 0)
-    return Done(os.waitstatus_to_exitcode(status), out.read_text(), err.read_text())
+    former = sys.argv
+    sys.argv = ["fsconsole", *words]
+    try:
+        with out.open("w") as stdout, err.open("w") as stderr, redirect_stdout(stdout), redirect_stderr(stderr):
+            code = main()
+    finally:
+        sys.argv = former
+        # Kept for the command's children.
+        os.environ.pop(RUNS_VARIABLE, None)
+    return Done(code, out.read_text(), err.read_text())
 
 
 def become(words: tuple[str, ...], out: Path, err: Path) -> None:
@@ -137,7 +137,7 @@ def stop_arrays(*members: str) -> None:
 @contextmanager
 def scsi_disk(size_mib: int) -> Iterator[str]:
     """Make a SCSI disk in memory and return its kernel name."""
-    run("modprobe", "scsi_debug", f"dev_size_mb={size_mib}")
+    run("modprobe", "scsi_debug", f"dev_size_mb={size_mib}", "delay=0")
     settle()
     try:
         yield run("lsblk", "--nodeps", "--noheadings", "--output", "NAME", "--scsi").strip()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import py_compile
 import re
 import shlex
 import shutil
@@ -18,10 +17,10 @@ import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.util import cache_from_source
 from pathlib import Path
 
 from tests.lab.cache import CACHE, KERNEL, QEMU, UML, LabMissing, kernel_release
+from tests.lab.compiled import compile_all
 from tests.lab.initramfs import initramfs
 from tests.lab.soak import ENVIRONMENT as SOAK_ENVIRONMENT
 from tests.lab.soak import IN_GUEST, SOAK
@@ -101,8 +100,9 @@ class Machine:
         (self.share / "environment").write_text(_environment(command, checkout, "uml" if kernel == UML else "qemu"))
         for port in _PORTS:
             (self.share / port).touch()
+        compile_all(checkout)
         start = _uml if kernel == UML else _qemu
-        words = (*_ENDS_WITH_THIS_PROCESS, *_GIVES_WAY, *start(folder, disks, checkout, kernel))
+        words = (*_ENDS_WITH_THIS_PROCESS, *_GIVES_WAY, *start(folder, disks, kernel))
         with (folder / "console").open("ab") as console:
             self._process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT)
 
@@ -159,7 +159,7 @@ def _said(path: Path) -> str:
     return path.read_text(errors="replace") if path.exists() else ""
 
 
-def _uml(folder: Path, disks: tuple[Disk, ...], checkout: Path, kernel: Path) -> list[str]:
+def _uml(folder: Path, disks: tuple[Disk, ...], kernel: Path) -> list[str]:
     """Return the command that boots user-mode Linux."""
     memory = folder / "memory"
     memory.mkdir()
@@ -174,11 +174,9 @@ def _uml(folder: Path, disks: tuple[Disk, ...], checkout: Path, kernel: Path) ->
     ]  # fmt: skip
 
 
-def _qemu(folder: Path, disks: tuple[Disk, ...], checkout: Path, kernel: Path) -> list[str]:
-    """Return the command that boots qemu, for which all that the guest loads is compiled and packed."""
+def _qemu(folder: Path, disks: tuple[Disk, ...], kernel: Path) -> list[str]:
+    """Return the command that boots qemu."""
     share = folder / "share"
-    for package in ("fsconsole", "tests/lab"):
-        _compile(checkout / package, share / "code")
     (folder / "initramfs").write_bytes(initramfs((_BOOT / "init-qemu.sh").read_bytes(), kernel))
     words = [
         QEMU, "-nodefaults", "-no-reboot", "-display", "none", "-machine", "pc", "-accel", "tcg,tb-size=256",
@@ -221,11 +219,3 @@ def _environment(command: tuple[str, ...], checkout: Path, name: str) -> str:
     if SOAK:
         known[SOAK_ENVIRONMENT] = "1"
     return "".join(f"export {name}={shlex.quote(value)}\n" for name, value in known.items())
-
-
-def _compile(package: Path, layer: Path) -> None:
-    """Put the package's byte code into a layer: the guest would need a minute for what takes seconds here."""
-    for source in package.rglob("*.py"):
-        target = layer / cache_from_source(str(source)).lstrip("/")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        py_compile.compile(str(source), str(target), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)

@@ -10,7 +10,6 @@ import json
 import os
 from pathlib import Path
 
-from fsconsole.engine.proof import look_again  # noqa: F401 - loaded once, for all the commands that are forked off
 from fsconsole.errors import ExitCode
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state

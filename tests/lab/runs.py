@@ -14,7 +14,7 @@ from fsconsole.model.state import CellState, RunState
 from fsconsole.preflight.prepare import prepare
 from fsconsole.system.run import RealExecutor
 from tests.lab.warm import Forked, fork_engine
-from tests.loop.faulty_engine import AFTER_CELL, Event, argv_with, follow_through
+from tests.loop.faulty_engine import AFTER_CELL, DRIVER, Event, argv_with, follow_through
 
 RUNS = "/var/lib/fsconsole/runs"
 
@@ -32,9 +32,9 @@ def begin(folder: RunFolder, *events: Event) -> Forked:
     return fork_engine(lambda: follow_through(folder.path, script), folder.engine_log, os.environ.copy())
 
 
-def begin_anew(folder: RunFolder, *events: Event) -> Forked:
+def begin_anew(folder: RunFolder, *events: Event, driver: str = DRIVER) -> Forked:
     """Do the same as it is really done: with an interpreter of its own, by whose words `cleanup` knows an engine."""
-    argv = argv_with(folder.path, _script(folder, events), Path(f"/tmp/{folder.name}.script"))
+    argv = argv_with(folder.path, _script(folder, events), Path(f"/tmp/{folder.name}.script"), driver)
     return Forked(os.posix_spawnp(argv[0], argv, os.environ))
 
 

@@ -95,9 +95,23 @@ def _call(function: Callable[..., int], *arguments: object) -> None:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
+_BEGUN: list[Forked] = []
+"""Engines of the commands that this process has carried out."""
+
+
+def reap() -> None:
+    """Wait for those of them that have ended: the process that carried out their command is still there."""
+    for begun in [each for each in _BEGUN if each.is_over()]:
+        begun.wait()
+        _BEGUN.remove(begun)
+
+
 def _begin(child: engine.EngineChild, argv: tuple[str, ...], log_path: str) -> None:
     assert argv[-2] == "fsconsole.engine", argv
-    child._pid = fork_engine(lambda: runner.main([argv[-1]]), log_path, engine._environment()).pid
+    reap()
+    forked = fork_engine(lambda: runner.main([argv[-1]]), log_path, engine._environment())
+    child._pid = forked.pid
+    _BEGUN.append(forked)
 
 
 if IN_GUEST in os.environ:

@@ -12,7 +12,7 @@ share run /share rw,cache=none
 mkdir /writes /new
 mount -t tmpfs -o size=75% writes /writes
 mkdir /writes/upper /writes/work
-mount -t overlay -o lowerdir=/share/code:/lab/tools:/lab/$(cat /kernel):/host,upperdir=/writes/upper,workdir=/writes/work root /new || poweroff -f
+mount -t overlay -o lowerdir=/lab/code:/lab/tools:/lab/$(cat /kernel):/host,upperdir=/writes/upper,workdir=/writes/work root /new || poweroff -f
 # Where the layers are stays to be seen, for whoever asks which disks the root lies on.
 for folder in dev proc sys host lab share writes; do mkdir -p /new/$folder && mount --move /$folder /new/$folder; done
 mount -t tmpfs run /new/run

@@ -14,7 +14,7 @@ mkdir writes/upper writes/work
 busybox() { chroot . /lab/tools/usr/bin/busybox "$@"; }
 busybox insmod "/lab/uml/usr/lib/modules/$(uname -r)/kernel/fs/overlayfs/overlay.ko"
 # Where the layers are stays to be seen, for whoever asks which disks the root lies on.
-busybox mount -t overlay -o lowerdir=/lab/tools:/lab/uml:/host,upperdir=/writes/upper,workdir=/writes/work root /new || exit
+busybox mount -t overlay -o lowerdir=/lab/code:/lab/tools:/lab/uml:/host,upperdir=/writes/upper,workdir=/writes/work root /new || exit
 for folder in host lab share writes; do mkdir -p new/$folder && mount --move $folder new/$folder; done
 mount -t devtmpfs dev new/dev
 mount -t proc proc new/proc

@@ -10,6 +10,7 @@ _SOAK = (
     "hotplug/test_console.py",
     "hotplug/test_exchanged.py",
     "hotplug/test_hang_asleep.py",
+    "hotplug/test_pulled.py",
     "hotplug/test_silent.py",
     "whatif/test_soak.py",
 )

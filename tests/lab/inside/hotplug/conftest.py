@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.lab.guest import run
-from tests.lab.inside.hotplug.hanging import Hanging, hanging_volume
+from tests.lab.hanging import Hanging, hanging_volume
 from tests.lab.qmp import Qmp
 
 

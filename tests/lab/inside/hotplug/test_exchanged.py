@@ -18,7 +18,7 @@ from fsconsole.errors import ExitCode
 from fsconsole.model.state import CellStatus
 from fsconsole.system.run import RealExecutor
 from tests.lab.guest import run, settle, wait_until
-from tests.lab.inside.hotplug.test_pulled import content
+from tests.lab.pulled import content
 from tests.lab.qmp import DRIVE, SHARE, HotDisk, Qmp
 from tests.lab.runs import RUNS, act, begin, cells_on, new_run, state_of
 

@@ -10,7 +10,7 @@ from fsconsole.engine.cleanup import clean_folder
 from fsconsole.errors import ExitCode
 from fsconsole.model.state import CellStatus
 from tests.lab.guest import wait_until
-from tests.lab.inside.hotplug.hanging import DEVICE, PATIENCE_S, PLAN, Hanging, over
+from tests.lab.hanging import DEVICE, PATIENCE_S, PLAN, Hanging, over
 from tests.lab.runs import cells_on, state_of
 
 STEPS = ("mkfs", "mount", "quiesce", "workload", "drain", "remount", "unmount", "delete")

@@ -14,7 +14,7 @@ from fsconsole.journal.folder import RunFolder
 from tests.lab.guest import fsconsole, listed, run, settle, wait_until
 from tests.lab.runs import new_run
 
-PLAN, DEVICE = "tests/lab/inside/hotplug/hang.toml", "/dev/dm-0"
+PLAN, DEVICE = "tests/lab/hang.toml", "/dev/dm-0"
 
 
 @pytest.fixture
@@ -25,7 +25,6 @@ def folder() -> RunFolder:
 
 @pytest.fixture(autouse=True)
 def _volume(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    # The commands are forked off: they have this limit too.
     for limit in ("ANSWER_LIMIT_S", "GLANCE_LIMIT_S"):
         monkeypatch.setattr(ask, limit, 10.0)
     sectors = run("blockdev", "--getsz", "/dev/vda").strip()

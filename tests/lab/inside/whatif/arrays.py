@@ -108,6 +108,7 @@ def kill_engines() -> None:
 
 def engines() -> list[int]:
     """Return the processes that lead an engine's namespaces."""
+    warm.reap()
     return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit() and _is_engine(path)]
 
 

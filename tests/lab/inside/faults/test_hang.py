@@ -11,7 +11,7 @@ from fsconsole.model.events import Verb
 from fsconsole.model.state import CellStatus
 from fsconsole.system.processes import waiting_below
 from tests.lab.guest import wait_until
-from tests.lab.inside.hotplug.hanging import DEVICE, PATIENCE_S, Hanging, over
+from tests.lab.hanging import DEVICE, PATIENCE_S, Hanging, over
 from tests.lab.runs import cells_on, state_of
 from tests.lab.soak import tried
 
