@@ -37,9 +37,7 @@ class Event:
     bytes are written, of mkfs when the device is proved."""
 
 
-def argv_with(
-    folder_path: str, events: list[Event], script: pathlib.Path, driver: str = DRIVER
-) -> tuple[str, ...]:
+def argv_with(folder_path: str, events: list[Event], script: pathlib.Path, driver: str = DRIVER) -> tuple[str, ...]:
     """Write a script down and return the command of an engine that follows it."""
     script.write_text(json.dumps([asdict(event) for event in events]))
     return engine_argv((sys.executable, driver, folder_path, str(script)))
