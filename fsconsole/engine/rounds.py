@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.engine.work import RunWork
@@ -15,8 +16,9 @@ from fsconsole.model.state import CellStatus, RunState
 from fsconsole.model.verdicts import Verdict
 from fsconsole.plan.expand import repeated_cells
 from fsconsole.preflight.prepare import target_specs
-from fsconsole.results.blocks import BlockKind, BlockRow, GridChoice, blocks_of
-from fsconsole.results.grid import build_grid
+
+if TYPE_CHECKING:
+    from fsconsole.results.blocks import BlockRow
 
 
 def cells_in_rounds(run: RunWork, cells: list[Cell]) -> Iterator[Cell]:
@@ -69,6 +71,10 @@ def _take_look(run: RunWork) -> LookTaken | None:
 
 def look_at(state: RunState, attempt: int) -> LookTaken:
     """Return the look that is due: decided if every planned pair of every block is; raw rows have none."""
+    # An engine starts a twelfth sooner without, and few runs have looks.
+    from fsconsole.results.blocks import BlockKind, GridChoice, blocks_of  # noqa: PLC0415
+    from fsconsole.results.grid import build_grid  # noqa: PLC0415
+
     last = due_look(state)
     blocks = blocks_of(state, build_grid(state), GridChoice(look=last))
     rows = [row for block in blocks if block.kind is not BlockKind.RAW for row in block.rows]

@@ -73,6 +73,8 @@ def unescape(field: str) -> str:
 
     The text is what os.fsdecode makes of the kernel's bytes, so that a path can be used as one.
     """
+    if "\\" not in field:
+        return field
     raw = os.fsencode(field)
     return os.fsdecode(_OCTAL.sub(lambda match: bytes([int(match[1], 8)]), raw))
 

@@ -50,12 +50,13 @@ def holders_of(
             return found.st_rdev
         return (found.st_dev, found.st_ino) if (found.st_dev, found.st_ino) in targets else 0
 
+    libraries = set[tuple[bytes, bytes]]()
     return tuple(
         replace(found, pid=pid)
         for pid in pids or numbers_in("/proc")
         if pid not in ignore_pids
         for task in (pid, *_apart(pid))
-        for found in (*_matching_descriptors(task, target_of), *_matching_mappings(task, target_of))
+        for found in (*_matching_descriptors(task, target_of), *_matching_mappings(task, target_of, libraries))
     )
 
 
@@ -210,10 +211,11 @@ def _registered_files(pid: int, ring: str, target_of: _TargetOf) -> Iterator[Ope
                 yield OpenDescriptor(pid, _command(pid), path, target)
 
 
-def _matching_mappings(pid: int, target_of: _TargetOf) -> Iterator[OpenDescriptor]:
+def _matching_mappings(pid: int, target_of: _TargetOf, others: set[tuple[bytes, bytes]]) -> Iterator[OpenDescriptor]:
     """Yield what of that a process has mapped into its memory, which lasts when the descriptor is closed.
 
-    /proc/PID/maps names a mapping's file by path alone, so that each is followed once (man 5 proc_pid_map_files).
+    /proc/PID/maps names a mapping's file by path alone, so that each is followed once (man 5 proc_pid_map_files). Files
+    that are no targets go to others, by device and inode, and are not followed again: most processes share libraries.
     """
     try:
         with open(f"/proc/{pid}/maps", "rb") as file:
@@ -222,16 +224,22 @@ def _matching_mappings(pid: int, target_of: _TargetOf) -> Iterator[OpenDescripto
         return
     # Address, permissions, offset, device, inode, path; memory without a file has the inode 0.
     fields = [line.split(None, 5) for line in lines]
-    mapped = {(f[3], f[4], f[5]): decode(f[0]) for f in fields if len(f) == 6 and f[4] != b"0"}
-    for (device, _, path), addresses in mapped.items():
+    mapped = {(f[3], f[4], f[5]): f[0] for f in fields if len(f) == 6 and f[4] != b"0"}
+    for (device, inode, path), addresses in mapped.items():
+        if (device, inode) in others:
+            continue
+        number = os.makedev(*(int(part, 16) for part in device.split(b":")))
         try:
-            if target := target_of(os.stat(f"/proc/{pid}/map_files/{addresses}")):
+            found = os.stat(f"/proc/{pid}/map_files/{decode(addresses)}")
+            if target := target_of(found):
                 yield OpenDescriptor(pid, _command(pid), decode(path), target)
+            elif found.st_dev == number:
+                # Elsewhere (btrfs, overlayfs) maps has another number, with which an inode is not the only one.
+                others.add((device, inode))
         except _CLOSED:
             continue
         except OSError as error:
-            major, minor = (int(number, 16) for number in device.split(b":"))
-            if error.errno not in _BROKEN or not _has_no_devices(pid, number=os.makedev(major, minor)):
+            if error.errno not in _BROKEN or not _has_no_devices(pid, number=number):
                 raise
 
 

@@ -51,6 +51,18 @@ def test_a_command_that_takes_words_and_flags_loads_no_library_that_checks_types
     assert told == [f"{line} loads" for line in lines], done.stderr
 
 
+def test_an_engine_and_a_generator_load_nothing_that_few_of_them_need():
+    for module, unwanted in (
+        ("fsconsole.engine.runner", "fsconsole.results"),
+        ("fsconsole.workloads.host", "pathlib,fsconsole.plan"),
+    ):
+        script = f"import sys, {module}; print(*(name for name in {unwanted.split(',')!r} if name in sys.modules))"
+        done = subprocess.run(
+            [sys.executable, "-I", "-c", script], cwd=CHECKOUT, check=False, capture_output=True, text=True
+        )
+        assert (done.stdout, done.stderr) == ("\n", ""), module
+
+
 def test_the_console_starts_without_a_library_that_checks_types():
     done = ended(STARTED)
     assert (done.returncode, done.stdout, done.stderr) == (0, "console over somewhere\n", "")

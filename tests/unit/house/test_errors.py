@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
 
 from fsconsole.errors import ExitCode, FsconsoleError, runs, targets  # noqa: F401 (their classes are looked up below)
 from tests.unit.house.source import CHECKOUT
@@ -23,7 +22,9 @@ def error_classes() -> list[type[FsconsoleError]]:
 
 
 def made(cls: type[FsconsoleError], values: dict[str, object]) -> FsconsoleError:
-    return cls(**{field.name: values[str(field.type)] for field in fields(cls)})
+    own = [vars(base).get("__annotations__", {}) for base in cls.__mro__ if issubclass(base, FsconsoleError)]
+    fields = {name: kind for names in own for name, kind in names.items() if not kind.startswith("ClassVar")}
+    return cls(**{name: values[kind] for name, kind in fields.items()})
 
 
 def test_an_error_has_a_sentence_and_a_hint_and_is_printable_over_hostile_text():
