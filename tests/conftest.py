@@ -6,7 +6,6 @@ import errno
 import fcntl
 import gc
 import os
-import shutil
 import struct
 import subprocess
 import tempfile
@@ -24,6 +23,8 @@ from xdist.scheduler import LoadScopeScheduling
 from fsconsole.model import RUNS_VARIABLE
 from fsconsole.system.block import renew
 from tests.lab.groups import boot_of, turn_of
+from tests.lab.soak import IN_GUEST
+from tests.resident import hold
 
 LOOP_CONTROL = "/dev/loop-control"
 LOOP_TESTS = ("tests/loop/", "tests/attacks/")
@@ -65,14 +66,14 @@ def why_not_on_devices() -> str:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Where nothing compiled may lie in the checkout, let the tests' children keep it elsewhere: they are started often.
+    """Let what the tests start keep what it has compiled beside its source, as engines do, and hold all that in memory.
 
     To compile what a console loads takes longer than all else that it does until its first line.
     """
-    if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
-        directory = tempfile.mkdtemp(prefix="fsconsole-compiled-")
-        os.environ["PYTHONPYCACHEPREFIX"] = directory
-        config.add_cleanup(lambda: shutil.rmtree(directory, ignore_errors=True))
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    is_worker = hasattr(config, "workerinput")
+    if not is_worker and not why_not_on_devices() and IN_GUEST not in os.environ:
+        hold()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -32,7 +32,7 @@ def _sources(checkout: Path) -> Iterator[Path]:
 
 
 def _compile(source: Path, changed_ns: int) -> None:
-    # Not where this process keeps its own (PYTHONPYCACHEPREFIX, tests/conftest.py): a guest looks beside the source.
+    # Not where this process may keep its own (PYTHONPYCACHEPREFIX): a guest looks beside the source.
     beside = source.parent / "__pycache__" / f"{source.stem}.{sys.implementation.cache_tag}.pyc"
     target = LAYER / str(beside).lstrip("/")
     if target.exists() and target.stat().st_mtime_ns == changed_ns:
