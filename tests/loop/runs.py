@@ -17,6 +17,7 @@ from contextlib import suppress
 import pytest
 
 from fsconsole.client.engine import create_request
+from fsconsole.client.follow import RunFollower
 from fsconsole.devices.settings import Kernel
 from fsconsole.engine.cleanup import Cleaned, clean_folder
 from fsconsole.engine.proof import look_again, renew
@@ -43,15 +44,16 @@ from tests.loop.forked import nursery
 _SETTINGS = ("read_ahead_kb", "scheduler", "nr_requests")
 FSCONSOLE = (sys.executable, "-m", "fsconsole")
 
-TINY_PLAN = """
+BRIEF = 'after = { check = false, extents = false, delete = "none" }\n'
+TINY_PLAN = f"""
 schema = 1
 title = "two tiny cells"
 repeats = 1
 order = "as-listed"
-
+{BRIEF}
 [[filesystem]]
 type = "ext4"
-mount = { data = ["ordered", "writeback"] }
+mount = {{ data = ["ordered", "writeback"] }}
 
 [[workload]]
 name = "small files"
@@ -61,17 +63,19 @@ file_size = "1MiB"
 block_size = "64KiB"
 """
 
-THREE_CELLS_PLAN = """
+WHOLE_PLAN = TINY_PLAN.replace(BRIEF, "")
+"""The same with all steps after the load."""
+
+THREE_CELLS_PLAN = f"""
 schema = 1
 repeats = 1
 title = "three cells"
 order = "shuffled"
 seed = 3
 equalise = "none"
-filesystem = [{ type = "ext4", mount = { data = ["ordered", "writeback", "journal"] } }]
-workload = [{ kind = "create", threads = 2, file_size = "128KiB" }]
-after = { check = false }
-"""
+filesystem = [{{ type = "ext4", mount = {{ data = ["ordered", "writeback", "journal"] }} }}]
+workload = [{{ kind = "create", threads = 2, file_size = "128KiB" }}]
+{BRIEF}"""
 
 UNHURRIED_PLAN = THREE_CELLS_PLAN.replace('"128KiB"', '"128KiB", block_size = "1"')
 """Its loads write so slowly that a test can catch one in the middle, and stop its writers there."""
@@ -189,15 +193,17 @@ def new_folder(runs_dir: str, limit_s: float = 30) -> RunFolder:
 def wait_for(folder: RunFolder, holds: Callable[[RunState], bool], limit_s: float = 60) -> RunState:
     """Wait until the state of a run, as its journal tells it, is as wanted; return it."""
     deadline = time.monotonic() + limit_s
-    read = None
+    # It reads only what is new: a whole journal is dear.
+    follower, read = RunFollower(folder), None
     while True:
-        # Asked before reading: what a dying engine wrote last is in the journal by then.
-        alive = is_alive(folder)
-        written = (alive, *_written(folder))
+        written = (is_alive(folder), *_written(folder))
         if written == read and time.monotonic() < deadline:
             time.sleep(0.02)
             continue
-        read, state = written, read_state(folder)
+        seen = follower.poll()
+        read, alive = None if seen.batch.more else written, seen.alive
+        # What an engine could not write there lies beside it.
+        state = seen.state if alive else read_state(folder)
         if holds(state):
             return state
         where = f"it is in {state.current_step}, its cells are {[cell.status.value for cell in state.cells]}"
@@ -207,7 +213,7 @@ def wait_for(folder: RunFolder, holds: Callable[[RunState], bool], limit_s: floa
 
 
 def _written(folder: RunFolder) -> list[tuple[int, int]]:
-    """Return size and time of change of a journal's files: a whole journal is dear to read where nothing was added."""
+    """Return size and time of change of a journal's files."""
     files = [pathlib.Path(f"{folder.journal}{end}") for end in ("", "-wal")]
     return [(file.stat().st_size, file.stat().st_mtime_ns) for file in files if file.exists()]
 
@@ -261,8 +267,13 @@ def engine_of(folder: RunFolder) -> int:
 
 def generator_of(folder: RunFolder) -> list[int]:
     """Return a living run's generator: its host process, and then its workers; empty while there is none."""
+    return generator_below(engine_of(folder))
+
+
+def generator_below(engine: int) -> list[int]:
+    """Return the same of an engine's process."""
     words = ["-I", "-m", "fsconsole.workloads.host"]
-    return [pid for pid in descendants(engine_of(folder)) if arguments_of(pid)[1:4] == words]
+    return [pid for pid in descendants(engine) if arguments_of(pid)[1:4] == words]
 
 
 def hold_program(name: str, device: str, barrier: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,11 +295,12 @@ def hold_program(name: str, device: str, barrier: pathlib.Path, monkeypatch: pyt
 def freeze_load(folder: RunFolder, cell: int = 0, limit_s: float = 60) -> list[int]:
     """Wait until a cell's workers are in the middle of their writes, stop them there, and return them."""
     wait_for(folder, is_in(cell, StepKind.WORKLOAD), limit_s)
-    # To find them takes longer than to look at them: all /proc is read for the first.
-    wait_until(lambda: len(generator_of(folder)) > 1, "there are writers", limit_s)
-    workers = generator_of(folder)[1:]
+    # To find it takes long: all /proc is read for it.
+    engine = engine_of(folder)
+    wait_until(lambda: len(generator_below(engine)) > 1, "there are writers", limit_s)
+    workers = generator_below(engine)[1:]
     wait_until(lambda: any(written_by(pid) > 1000 for pid in workers), "writers write", limit_s)
-    workers = generator_of(folder)[1:]
+    workers = generator_below(engine)[1:]
     for pid in workers:
         os.kill(pid, signal.SIGSTOP)
     assert is_in(cell, StepKind.WORKLOAD)(read_state(folder)), "the load was over too soon"

@@ -33,6 +33,7 @@ from fsconsole.tui.screens.confirm import ConfirmScreen
 from fsconsole.tui.session import Session
 from fsconsole.tui.widgets.lists import List
 from tests.conftest import run
+from tests.lab.soak import tried
 from tests.loop.commands import OwnLoop
 from tests.loop.gate_cases import digest, sparse, unchanged, write
 from tests.loop.runs import (
@@ -306,7 +307,7 @@ def no_longer_starting(pilot: Pilot[None]) -> bool:
     return not isinstance(pilot.app.screen, ConfirmScreen) or "Cancelled: no run was" in picture(pilot)
 
 
-@pytest.mark.parametrize("after_ms", [0, 400, 1100])
+@pytest.mark.parametrize("after_ms", tried([0, 400, 1100], [400]))
 def test_escape_while_a_run_begins_leaves_none_that_goes_on_unseen(tmp_path: Path, device: str, after_ms: int) -> None:
     async def act(pilot: Pilot[None]) -> None:
         await pilot.press("f10")

@@ -33,6 +33,7 @@ from tests.loop.faulty_run import scratch_device
 from tests.loop.runs import (
     TINY_PLAN,
     UNHURRIED_PLAN,
+    WHOLE_PLAN,
     arguments_of,
     assert_nothing_left,
     descendants,
@@ -209,7 +210,7 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
         run("losetup", "--direct-io=off", device)
         counting = pathlib.Path(f"/sys/block/{os.path.basename(device)}/queue/iostats")
         counting.write_text("0")
-        folder = new_run(TINY_PLAN, device, str(directory / "runs"))
+        folder = new_run(WHOLE_PLAN, device, str(directory / "runs"))
         start_engine(folder)
         wait_for_end(folder)
         counting.write_text("1")

@@ -36,14 +36,14 @@ from tests.loop.runs import (
 )
 from tests.loop.test_kill_engine import hanging
 
-MANY_CELLS_PLAN = TINY_PLAN.replace("repeats = 1", 'repeats = 300\nequalise = "none"')
-TIMES = 50 if SOAK else 3
+MANY_CELLS_PLAN = TINY_PLAN.replace("repeats = 1", f'repeats = {300 if SOAK else 40}\nequalise = "none"')
+TIMES = 50 if SOAK else 2
 """Fifty take some minutes on a busy machine."""
 
 
 @pytest.fixture
 def living(own_scratch: Scratch, tmp_path: Path) -> Iterator[RunFolder]:
-    """A run of six hundred cells, one of which is done."""
+    """A run of many cells, one of which is done."""
     folder = new_run(MANY_CELLS_PLAN, own_scratch.device, str(tmp_path / "runs"))
     start_engine(folder)
     wait_for(folder, cells_done(1))

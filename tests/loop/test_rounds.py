@@ -129,7 +129,7 @@ def killed_in(cell: int, folder, **script) -> None:
 
 def test_a_round_with_a_foreign_load_is_repeated_and_a_run_killed_in_it_goes_on_within_it(tmp_path, device, burner):
     folder = new_run(
-        SIX_ROUNDS.replace('"32MiB"', '"4MiB", block_size = "4KiB", fsync = 1'), device, str(tmp_path / "runs")
+        SIX_ROUNDS.replace('"32MiB"', '"1MiB", block_size = "4KiB", fsync = 1'), device, str(tmp_path / "runs")
     )
     killed_in(6, folder, burn=[2], hang=[6])
     assert warned_of(read_state(folder), WarningKind.OTHERS_CPU) == [2]

@@ -36,7 +36,7 @@ after = { check = false, delete = "none" }
 @pytest.fixture(scope="module")
 def grid(tmp_path_factory: pytest.TempPathFactory) -> Grid:
     directory = tmp_path_factory.mktemp("warnings")
-    with scratch_device(directory, 300 * MIB) as device:
+    with scratch_device(directory, 128 * MIB) as device:
         done, folder = carry_out(PLAN, device, directory)
     assert done.returncode == 0, done.stderr
     return build_grid(read_state(folder))
