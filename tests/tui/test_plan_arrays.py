@@ -163,7 +163,7 @@ async def test_a_level_that_is_not_made_here_is_asked_for_once_barred_and_says_w
     async with at_plan(size=size, children=Scripted(NO_LINEAR)) as hand:
         await open_file(hand, path)
         # Asked for the sake of the plan: nobody has looked at its arrays yet.
-        await hand.until(lambda: hand.screen.here.levels)
+        await hand.until(lambda: hand.screen.machine.here.levels)
         await hand.settled()
         plan = hand.screen.outcome.plan
         assert plan is not None

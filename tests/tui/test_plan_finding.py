@@ -170,12 +170,13 @@ async def test_a_workload_is_moved_in_a_narrowed_list_and_the_highlight_stays_on
 async def test_rows_of_the_plan_before_are_gone_with_it_and_tick_nothing_in_another() -> None:
     async with at_plan(size=WIDE) as hand:
         await opened(hand, LOAD + '[[filesystem]]\ntype = "ext4"\nmkfs = { inode_size = [256, 512] }\n')
-        screen, counted, outcome = hand.screen, hand.screen.counted, hand.screen.outcome
+        screen, count = hand.screen, hand.screen.count
+        counted, outcome = count.draft, count.outcome
         other = Draft(parse_plan(HEAD + LOAD + '[[variant]]\ntype = "xfs"\n', "plan.toml"))
         screen._begin_with(other, "")
         assert keys(hand, "rows") == []
         # A count that was under way ends with what the plan before comes to.
-        screen.counted, screen.outcome, screen.is_counted = counted, outcome, True
+        count.draft, count.outcome, count.is_done = counted, outcome, True
         screen.show_outcome()
         rows = screen.query_one("#rows", Choices)
         assert len(rows.lines_shown) == 2

@@ -325,7 +325,7 @@ async def test_trying_options_while_this_machine_is_asked_about_loses_no_answer(
         await hand.sees("Trying the options of ext4, xfs")
         children.release.set()
         await hand.sees("Tried on this machine: ext4, xfs.")
-        assert dict(hand.screen.here.lacks) == {"btrfs": "no module btrfs"}
+        assert dict(hand.screen.machine.here.lacks) == {"btrfs": "no module btrfs"}
 
 
 COMMITS = ", ".join(str(seconds) for seconds in range(1, 251))

@@ -43,7 +43,7 @@ async def test_a_console_that_is_killed_leaves_what_was_ticked_before(tmp_path: 
         await hand.keys("right", "right", "enter", "right", "enter")
         await hand.settled()
         # Nothing is written when a console is killed, and the kernel gives up its lock.
-        hand.screen._store.release()
+        hand.screen.edited.release()
         async with at_plan(state=tmp_path) as again:
             await again.sees("[x] ext4       2", " [on] [off]")
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
@@ -15,25 +13,21 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.client.children import answer
-from fsconsole.client.runs import last_spreads
 from fsconsole.journal.folder import RunFolder
-from fsconsole.model.answers import CatalogAnswer, FilesystemsAnswer, LevelsAnswer
-from fsconsole.model.plan import Loads
 from fsconsole.plan import draft as drafts
 from fsconsole.plan.draft import Draft, new_draft
-from fsconsole.plan.inodes import MKE2FS_CONF, parse_mke2fs_conf
-from fsconsole.plan.outcome import Outcome, ThisMachine, levels_of, this_machine
-from fsconsole.plan.planfile import TargetSpec
+from fsconsole.plan.outcome import Outcome
 from fsconsole.show import plan as view
 from fsconsole.show.lines import Mark
 from fsconsole.show.plan_forms import MARKS
-from fsconsole.system.files import kernel_release, read_text_or
 from fsconsole.tui import keys, planfiles
-from fsconsole.tui.screens import plan_files
+from fsconsole.tui.screens import plan_files, plan_start
 from fsconsole.tui.screens import plan_sections as of_plan
 from fsconsole.tui.screens.base import ConsoleScreen
+from fsconsole.tui.screens.plan_count import PlanCount, Totals
 from fsconsole.tui.screens.plan_dialogs import CommandsScreen, number_in
+from fsconsole.tui.screens.plan_edited import EditedPlan
+from fsconsole.tui.screens.plan_machine import MachineSupport
 from fsconsole.tui.terminal import lines, plain
 from fsconsole.tui.watch import in_background
 from fsconsole.tui.widgets.chrome import ListFilter
@@ -74,29 +68,12 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
 
     def __init__(self) -> None:
         super().__init__()
-        self.draft = new_draft()
-        self.kept = self.draft
-        """As it was opened or saved last."""
-        self.counted, self.outcome = self.draft, Outcome()
-        self.is_counted = False
-        self._counted_for: tuple[object, ...] = ()
-        self.disks: tuple[TargetSpec, ...] = ()
-        self.missing: tuple[str, ...] = ()
         self.catalog = load_catalog()
-        self.here = ThisMachine(kernel_release())
-        self.last_spreads: Mapping[Loads, float] = {}
-        """Of the last run on this machine; empty where there is none, or it isn't read yet."""
-        self._mke2fs = parse_mke2fs_conf(read_text_or(MKE2FS_CONF, ""))
-        self._started_text = ""
-        self._told: dict[str, CatalogAnswer] = {}
-        self._is_counting = self._is_stale = self._knows_all = self._has_asked_levels = False
-        self._store = planfiles.DraftStore()
-        self.digest = ""
-        """Of the file at plan.path, as it was opened or saved; empty where there is none."""
+        self.edited = EditedPlan()
+        self.machine = MachineSupport(self, self._show_and_count)
+        self.count = PlanCount(self, self.edited, self.machine, self.catalog, self.show_outcome)
         self._asked_for: tuple[str, ...] = ()
-        self._taken_over: Draft | None = None
-        """The draft that another console left."""
-        self._kept_words = ""
+        """Devices that were ticked when they were looked at last."""
         self.section_key = "options 0"
         self._lists_all = False
         """True if every option of the section is listed, not only the common ones."""
@@ -114,39 +91,45 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
             with Vertical(id="rows-pane"):
                 yield Static(plain("Variants", "bold"))
                 yield ListFilter(Choices(id="rows"), "variants")
-        yield Static(plain(""), id="totals")
+        yield Totals(id="totals")
 
     def on_mount(self) -> None:
         self._take_over()
         self.show_draft()
         self.query_one("#sections").focus()
-        asked = self.waiting("Asking what this machine supports; marks may change ...", self.ask_catalog())
+        asked = self.waiting("Asking what this machine supports; marks may change ...", self.machine.ask_catalog())
         self.run_worker(asked, group="catalog", exclusive=True)
         self.app.mode_change_signal.subscribe(self, self._on_mode)
-        self.run_worker(self._look_back(), group="spread", exclusive=True)
+        self.run_worker(self.count.look_back(), group="spread", exclusive=True)
 
     def on_unmount(self) -> None:
-        self._store.keep(self.draft, self.kept, self.digest)
-        self._store.release()
+        self.edited.keeping()()
+        self.edited.release()
 
     def _take_over(self) -> None:
         """Go on with the draft that another console left, if there is one."""
-        self._store = planfiles.DraftStore(self.session.runs_dir)
         with self.complaining():
-            kept = self._store.claim()
-            if kept is not None:
-                self.draft, self.kept = kept.drafts()
-                self.digest, self.counted, self.section_key = (
-                    kept.digest,
-                    self.draft,
-                    of_plan.first_section(self.draft, self.section_key),
-                )
-                self._taken_over, self._kept_words = self.draft, plan_files.kept_words(kept, self.session.runs_dir)
+            if self.edited.take_over(self.session.runs_dir):
+                self.count.forget()
+                self.section_key = of_plan.first_section(self.draft, self.section_key)
+
+    @property
+    def draft(self) -> Draft:
+        return self.edited.draft
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the draft that was counted last comes to."""
+        return self.count.outcome
+
+    @property
+    def is_up_to_date(self) -> bool:
+        return self.count.is_up_to_date
 
     def _on_mode(self, mode: str) -> None:
         # A run may have ended since.
         if mode == self.MODE:
-            self.run_worker(self._look_back(), group="spread", exclusive=True)
+            self.run_worker(self.count.look_back(), group="spread", exclusive=True)
 
     def on_resize(self) -> None:
         self.set_class(self.size.width >= _WIDE, "-wide")
@@ -156,8 +139,8 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
     def show_draft(self) -> None:
         if not self._is_whole:
             return
-        counted, is_narrow = (self.counted, self.outcome), self.size.width < _WIDE
-        sections = view.section_lines(self.draft, *counted, self.catalog, self.here, with_variants=is_narrow)
+        counted, is_narrow = (self.count.draft, self.outcome), self.size.width < _WIDE
+        sections = view.section_lines(self.draft, *counted, self.catalog, self.machine.here, with_variants=is_narrow)
         if self.section_key not in {line.key for line in sections}:
             self.section_key = of_plan.first_section(self.draft, self.section_key)
             self.refresh_bindings()
@@ -165,23 +148,10 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         self._show_section()
         # Where the variants have a pane of their own, that says both.
         rows = (view.row_names(self.outcome), view.shared_told(self.outcome)) if is_narrow else ()
-        kept = self._kept_words if self.draft is self._taken_over else ""
-        unsaved = f"not saved{kept}" if self.is_changed else ""
-        name = view.name_line(self.draft, unsaved, self.size.width, *rows)
+        name = view.name_line(self.draft, self.edited.unsaved_words, self.size.width, *rows)
         # The sizes of these texts stay: the rest of the screen need not be laid out for them.
         self.put("#plan-name", plain(name, "bold"), layout=False)
-        looked_at = {*(disk.path for disk in self.disks), *self.missing}
-        reading = [path for path in self.session.targets if path not in looked_at]
-        outcome = self.outcome if self.is_up_to_date and not reading else None
-        first, second = view.totals(outcome, self.disks, self.missing, self.size.width, reading)
-        is_wrong = outcome is not None and outcome.plan is None
-        self.query_one("#totals").set_class(is_wrong, "-wrong")
-        told = (
-            plain(first, "$error" if is_wrong else "bold"),
-            plain(second),
-            of_plan.last_total(outcome, self.size.width),
-        )
-        self.put("#totals", lines(*told), layout=False)
+        self.query_one(Totals).tell(self.count, self.session.targets)
 
     @property
     def _is_whole(self) -> bool:
@@ -295,7 +265,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
 
     @property
     def desk(self) -> of_plan.Desk:
-        return of_plan.Desk(self.draft, self.catalog, self.here, self.counted, self.outcome)
+        return of_plan.Desk(self.draft, self.catalog, self.machine.here, self.count.draft, self.outcome)
 
     def _tell(self, widget: Widget) -> None:
         if not isinstance(widget, Choices) or not self._is_whole:
@@ -311,7 +281,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
 
     def _show_section(self) -> None:
         if self.section_key == "arrays":
-            self.ask_levels()
+            self.machine.ask_levels()
         shown_filter, kind = self._filter("lines"), of_plan.kind_of(self.section_key)
         shown_filter.what = {"words": "variants", view.START: "variants", "run": "keys"}.get(kind, kind)
         self.put("#marks", plain(MARKS.get(kind, "")), layout=False)
@@ -332,13 +302,9 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         if targets or targets != self._asked_for:
             self._asked_for = targets
             self.show_draft()
-            self._look_at()
-        if not self.is_counted:
-            self.count()
-
-    @work(group="devices", exclusive=True)
-    async def _look_at(self) -> None:
-        await self._read_targets()
+            self.run_worker(self.count.read_targets(), group="devices", exclusive=True)
+        if not self.count.is_done:
+            self.count.start()
 
     def action_new(self) -> None:
         """Ask what is to be new, the kind of the shown section first."""
@@ -390,62 +356,28 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
 
     @work(group="catalog", exclusive=True)
     async def action_probe(self) -> None:
-        names = sorted(self.draft.filesystems)
-        if not names:
-            self.say("No filesystem is ticked whose options could be tried.")
-            return
-        words = f"Trying the options of {', '.join(names)} on small images in memory:"
-        await self.waiting(words, self.ask_catalog(*names, "--probe"))
-        if all(name in self.here.tried for name in names):
-            self.say(f"Tried on this machine: {', '.join(names)}.")
+        await self.machine.try_options(sorted(self.draft.filesystems))
 
     @work(group="begin", exclusive=True)
     async def action_begin(self) -> None:
-        if not self.session.is_root:
-            self.say("Formatting and mounting need root: start fsconsole with sudo. The plan can be saved (w).")
-            return
-        if not (await self._is_able() and await self._has_target() and await self._is_able()):
-            return
         with self.complaining():
-            folder = await plan_files.confirmed(self, self.draft.text, self.outcome.plan)
+            folder = await plan_start.begun(self, self.edited, self.count)
             if folder is not None:
-                self.session.folder, self._started_text = folder, self.draft.text
+                self.session.folder = folder
                 self.app.switch_mode("run")
-
-    async def _is_able(self) -> bool:
-        await self._settled()
-        why = view.unable(self.outcome)
-        if why:
-            self.say(why, style="$error")
-        return not why
-
-    async def _has_target(self) -> bool:
-        if not self.session.targets:
-            with self.complaining():
-                await plan_files.make_target(self)
-            await self._read_targets()
-            # Looking took a while: an answer to what was opened meanwhile must not be one to Confirm.
-            return bool(self.session.targets) and self.is_active
-        return True
 
     @work(group="commands", exclusive=True)
     async def action_commands(self) -> None:
-        await self._settled()
+        await self.count.settled()
         if self.outcome.plan is None:
             self.say(f"{self.outcome.problem} {self.outcome.hint}".strip(), style="$error")
             return
         await self.app.push_screen(CommandsScreen(self.outcome.plan, self.draft.text))
 
-    @property
-    def is_up_to_date(self) -> bool:
-        """True if the current draft was counted, for the current devices and machine."""
-        return self.is_counted and self.counted == self.draft and self._counted_for == (self.disks, self.here)
-
     def take(self, draft: Draft) -> None:
         if draft != self.draft:
-            self.draft = draft
-            self.show_draft()
-            self.count()
+            self.edited.draft = draft
+            self._show_and_count()
 
     def change(self, make: drafts.Change) -> None:
         with self.complaining():
@@ -453,97 +385,9 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
             self.say("")
             self.take(draft)
 
-    @property
-    def is_changed(self) -> bool:
-        return self.draft.plan_file != self.kept.plan_file
-
-    async def _look_back(self) -> None:
-        """Count again with the spreads of the last runs, if there are any."""
-        before = self.last_spreads
-        self.last_spreads = await in_background(partial(last_spreads, self.session.runs_dir))
-        if self.last_spreads != before:
-            self.count()
-
-    def _tell_kept(self) -> None:
-        """Have whoever leaves told that a changed plan is kept, or asked where it isn't."""
-        unkept = self._store.unkept
-        self.session.unsaved = unkept if self.is_changed else ""
-        self.session.kept = planfiles.KEPT if self.is_changed and not unkept else ""
-
-    def count(self) -> None:
-        self._tell_kept()
-        self.session.makes_arrays = bool(self.draft.plan_file.arrays)
-        if self.session.makes_arrays:
-            self.ask_levels()
-        self._is_stale = True
-        if not self._is_counting:
-            self._is_counting = True
-            self.run_worker(self._count(), group="count")
-
-    async def ask_catalog(self, *words: str) -> None:
-        """Ask what this machine takes; with --probe it is tried. Raises nothing: what went wrong is said."""
-        if words and not self._knows_all:
-            # The question about all, which this one put an end to, or which failed.
-            await self.ask_catalog()
-        with self.complaining():
-            found = await answer(self.session.children, FilesystemsAnswer, "catalog", *words)
-            told = self._told | {entry.filesystem: entry for entry in found.filesystems}
-            here = this_machine(self.here.kernel, list(told.values()))
-            self._told, self.here = told, replace(here, levels=self.here.levels)
-            self._knows_all = self._knows_all or not words
-            self.show_draft()
-            self.count()
-
-    @work(group="levels")
-    async def ask_levels(self) -> None:
-        """Ask, once, which arrays this machine makes: a plan without any need not know."""
-        if self._has_asked_levels:
-            return
-        self._has_asked_levels = True
-        with self.complaining():
-            found = await answer(self.session.children, LevelsAnswer, "catalog", "--arrays")
-            levels = levels_of(found.levels)
-            self.here = replace(self.here, levels=levels)
-            self.show_draft()
-            self.count()
-
-    async def _count(self) -> None:
-        try:
-            while self._is_stale:
-                while self._is_stale:
-                    self._is_stale = False
-                    await asyncio.sleep(_SETTLE_S)
-                draft, counted_for = self.draft, (self.disks, self.here)
-                unkept = self._store.unkept
-                await in_background(partial(self._store.keep, draft, self.kept, self.digest))
-                self._tell_kept()
-                if self._store.unkept and not unkept:
-                    self.say(self._store.unkept, style="$warning")
-                outcome = await plan_files.counted(
-                    draft, self.disks, self.catalog, self.here, self.last_spreads, self._mke2fs
-                )
-                self.counted, self.outcome, self.is_counted = draft, outcome, True
-                self._counted_for = counted_for
-                plan_files.offer_least(self.session, draft, self.catalog, self.here, self._mke2fs)
-                self.show_outcome()
-        finally:
-            self._is_counting = False
-
-    async def _read_targets(self) -> None:
-        """Look at the ticked devices again, and untick those that are another device by now."""
-        disks, missing, lost = await plan_files.looked_at(self.session)
-        if (disks, missing) != (self.disks, self.missing):
-            self.disks, self.missing = disks, missing
-            self.show_outcome()
-            self.count()
-        elif lost:
-            self.show_draft()
-        if lost:
-            self.say_at_hand(" ".join(lost), style="$warning")
-
-    async def _settled(self) -> None:
-        while not self.is_up_to_date:
-            await asyncio.sleep(0.05)
+    def _show_and_count(self) -> None:
+        self.show_draft()
+        self.count.start()
 
     @work(group="open", exclusive=True)
     async def action_open_plan(self) -> None:
@@ -572,29 +416,22 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
     @work(group="open", exclusive=True)
     async def action_save_plan(self) -> None:
         with self.complaining():
-            path = await plan_files.asked_path(self, self.draft.plan.path)
-            saved = await plan_files.saved(self, self.draft, self.digest, path) if path else None
-            if saved is None:
-                return
-            self.digest = planfiles.digest_of_text(saved.source)
-            self.draft = self.kept = Draft(saved)
-            self.show_draft()
-            self.count()
-            self.say(f"Saved {path}.")
+            if path := await plan_files.save(self, self.edited):
+                self._show_and_count()
+                self.say(f"Saved {path}.")
 
     async def _may_be_lost(self) -> bool:
-        is_kept = not self.is_changed or self.draft.text == self._started_text
-        return is_kept or await self.agreed("Leave this plan?", "It has unsaved changes.", yes="Discard")
+        if self.edited.may_be_left:
+            return True
+        return await self.agreed("Leave this plan?", "It has unsaved changes.", yes="Discard")
 
     def _begin_with(self, draft: Draft, digest: str) -> None:
-        self.draft = self.kept = draft
-        self.counted, self.outcome = draft, Outcome()
-        self.digest, self.is_counted = digest, False
+        self.edited.begin(draft, digest)
+        self.count.forget()
         # Where the plan says what it compares.
         self.section_key, self._section_shown = of_plan.first_section(self.draft, self.section_key), ""
         if self._is_whole:
             self._filter("rows").show_lines(self._section("rows").lines(), afresh=True)
             self.query_one("#sections").focus()
-        self.show_draft()
         self.refresh_bindings()
-        self.count()
+        self._show_and_count()

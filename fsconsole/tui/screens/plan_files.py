@@ -8,13 +8,13 @@ from dataclasses import replace
 from functools import partial
 
 from fsconsole.catalog.filesystem import Catalog
-from fsconsole.client.children import carried_out, decoded
+from fsconsole.client.children import decoded
 from fsconsole.devices.identity import listed_identity
 from fsconsole.devices.state import DevicesAnswer, ListedDevice
 from fsconsole.errors.targets import PlanChanged, PlanMissing, PlanUnwritable
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.reader import JournalReader
-from fsconsole.model.plan import Loads, Plan
+from fsconsole.model.plan import Loads
 from fsconsole.plan.draft import Draft
 from fsconsole.plan.inodes import Mke2fsConf
 from fsconsole.plan.least import least_bytes
@@ -22,14 +22,14 @@ from fsconsole.plan.outcome import Outcome, ThisMachine, work_out
 from fsconsole.plan.planfile import PlanFile, TargetSpec
 from fsconsole.plan.read import list_configs, parse_plan, read_plan, resolve_plan
 from fsconsole.plan.shipped import is_shipped
-from fsconsole.results.content import instant
-from fsconsole.show.devices import WORDS, Listing, others, parse_listing, ticked_told
+from fsconsole.show.devices import WORDS, others
 from fsconsole.show.shipped import shipped_lines
 from fsconsole.system.files import memory_bytes
 from fsconsole.tui import planfiles
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.dialogs import PromptScreen
-from fsconsole.tui.screens.plan_dialogs import CommandsScreen, OpenScreen, PathSuggester
+from fsconsole.tui.screens.plan_dialogs import OpenScreen, PathSuggester
+from fsconsole.tui.screens.plan_edited import EditedPlan
 from fsconsole.tui.session import Session
 from fsconsole.tui.watch import in_background
 
@@ -73,41 +73,6 @@ async def looked_at(session: Session) -> tuple[tuple[TargetSpec, ...], tuple[str
     return tuple(disks), tuple(missing), tuple(lost)
 
 
-async def confirmed(screen: ConsoleScreen, text: str, plan: Plan | None) -> RunFolder | None:
-    """Ask whether what is on the ticked devices may be wiped, and return the run that was started; None for none.
-
-    Raises PlanUnwritable.
-    """
-    # Imported late: most sessions on the Plan screen start no run.
-    from fsconsole.tui.screens.confirm import ConfirmScreen  # noqa: PLC0415
-
-    with planfiles.kept_for_run(text) as path:
-        commands = partial(CommandsScreen, plan, text) if plan is not None else None
-        question = ConfirmScreen(path, screen.session.ticks, planfiles.digest_of_text(text), commands)
-        return await screen.app.push_screen_wait(question)
-
-
-async def make_target(screen: ConsoleScreen) -> None:
-    """Offer a new scratch device where nothing is free, and tick it; else say where devices are ticked. Raises ChildFailed."""
-    session = screen.session
-    screen.say("No device is ticked. Looking at the devices ...")
-    if (await _listing(session)).has_free:
-        screen.say("No device is ticked: 1 leads to the devices, space ticks one there.")
-        return
-    # Imported late: only needed where no device is free.
-    from fsconsole.tui.screens.scratch_form import ScratchForm  # noqa: PLC0415
-
-    screen.say("No device is ticked, and none is free: n on screen 1 creates a scratch device.")
-    if not screen.is_active:
-        # It was left meanwhile: what comes up now would take keys that are meant for what is there.
-        return
-    made = await screen.app.push_screen_wait(ScratchForm(session.children))
-    entry = (await _listing(session)).scratch(made.scratch_id) if made is not None else None
-    if entry is not None:
-        session.ticks[entry.device.path] = listed_identity(entry.device)
-        screen.say(ticked_told(entry))
-
-
 async def counted(  # noqa: PLR0913, PLR0917 (each is a fact of its own)
     draft: Draft,
     disks: tuple[TargetSpec, ...],
@@ -146,11 +111,6 @@ def offer_least(session: Session, draft: Draft, catalog: Catalog, here: ThisMach
     )
 
 
-async def _listing(session: Session) -> Listing:
-    done = await carried_out(session.children, *WORDS, "--runs", session.runs_dir)
-    return parse_listing(done.out, done.err)
-
-
 def _spec_of(found: ListedDevice) -> TargetSpec:
     """Return what decides which cells can run on a device, how much they write, and how long that takes."""
     return TargetSpec(
@@ -165,19 +125,22 @@ def _spec_of(found: ListedDevice) -> TargetSpec:
     )
 
 
-def kept_words(kept: planfiles.KeptDraft, runs_dir: str) -> str:
-    """Return when a draft was kept, and by a console with which runs where these are others, as a clause."""
-    when = f" {instant(kept.kept_ns)}" if kept.kept_ns else " by an earlier console"
-    other = f" with runs in {kept.runs_dir}" if kept.runs_dir not in ("", runs_dir) else ""
-    return f", kept{when}{other}"
-
-
 def plan_of(folder: RunFolder) -> PlanFile:
     """Return the plan of a run as it was when it started, of no file. Raises as parse_plan, and as JournalReader."""
     return parse_plan(JournalReader(folder.journal).request().plan.source, "", needs_rows=False)
 
 
-async def asked_path(screen: ConsoleScreen, now: str) -> str:
+async def save(screen: ConsoleScreen, edited: EditedPlan) -> str:
+    """Ask where, save the edited plan there, and return the path; empty where that was not wanted. Raises PlanUnwritable, PlanMissing."""
+    path = await _asked_path(screen, edited.draft.plan.path)
+    plan = await _saved(screen, edited.draft, edited.digest, path) if path else None
+    if plan is None:
+        return ""
+    edited.saved_as(plan)
+    return path
+
+
+async def _asked_path(screen: ConsoleScreen, now: str) -> str:
     """Ask where to save a plan that is of this file now; empty where that was cancelled. Raises PlanUnwritable."""
     offered = (os.path.basename(now) or _NEW_NAME) if is_shipped(now) or not now else now
     path = await screen.app.push_screen_wait(
@@ -199,7 +162,7 @@ def _place_words(typed: str) -> str:
     return f"Right arrow completes.{f' The file will be {path}.' if path else ''}"
 
 
-async def saved(screen: ConsoleScreen, draft: Draft, digest: str, path: str) -> PlanFile | None:
+async def _saved(screen: ConsoleScreen, draft: Draft, digest: str, path: str) -> PlanFile | None:
     """Save a draft, and return its plan as it is in the file; None where that is not wanted over what is there.
 
     digest: of the file that the draft was opened from, as it was then. Raises PlanUnwritable, PlanMissing.

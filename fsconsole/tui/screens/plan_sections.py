@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from textual.content import Content
 from textual.suggester import SuggestFromList
 
 from fsconsole.catalog.filesystem import DEFAULT, Catalog, Filesystem, Option
@@ -24,11 +23,9 @@ from fsconsole.plan.rows import Candidate
 from fsconsole.show import plan as view
 from fsconsole.show import plan_forms
 from fsconsole.show.lines import EVERY, Line, Mark
-from fsconsole.show.plan_text import power_line
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.dialogs import Dialog, FormScreen, PickScreen, PromptScreen, RoundsScreen
 from fsconsole.tui.screens.plan_dialogs import ValuesScreen, number_in
-from fsconsole.tui.terminal import plain
 
 Table = dict[str, object]
 
@@ -399,13 +396,6 @@ def section_of(desk: Desk, key: str) -> Section:
         number = int(which)
         return Options(desk, desk.catalog.get(desk.draft.plan.checklists[number].filesystem), number)
     return _SECTIONS[key](desk)
-
-
-def last_total(outcome: Outcome | None, width: int) -> Content:
-    """Return the last line of the totals: a warning, else which differences the plan finds; empty where neither is known."""
-    warning = view.warning_line(outcome, width) if outcome is not None else ""
-    finds = power_line(outcome.power, width) if outcome is not None and outcome.power is not None else ""
-    return plain(warning, "$warning") if warning else plain(finds)
 
 
 def first_section(draft: Draft, section: str) -> str:

@@ -1,0 +1,161 @@
+"""The count of the Plan screen's draft: variants, cells, bytes and time, worked out in the background; and its lines."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from textual.content import Content
+from textual.widgets import Static
+
+from fsconsole.catalog.filesystem import Catalog
+from fsconsole.client.runs import last_spreads
+from fsconsole.model.plan import Loads
+from fsconsole.plan.inodes import MKE2FS_CONF, parse_mke2fs_conf
+from fsconsole.plan.outcome import Outcome
+from fsconsole.plan.planfile import TargetSpec
+from fsconsole.show import plan as view
+from fsconsole.show.plan_text import power_line
+from fsconsole.system.files import read_text_or
+from fsconsole.tui import planfiles
+from fsconsole.tui.screens import plan_files
+from fsconsole.tui.screens.base import ConsoleScreen
+from fsconsole.tui.screens.plan_edited import EditedPlan
+from fsconsole.tui.screens.plan_machine import MachineSupport
+from fsconsole.tui.terminal import lines, plain
+from fsconsole.tui.watch import in_background
+
+_SETTLE_S = 0.1
+"""A plan is counted when no key has changed it for so long."""
+
+
+class PlanCount:
+    """The outcome of a draft on the ticked devices and this machine; draft and outcome are those counted last."""
+
+    def __init__(
+        self,
+        screen: ConsoleScreen,
+        edited: EditedPlan,
+        machine: MachineSupport,
+        catalog: Catalog,
+        counted: Callable[[], None],
+    ) -> None:
+        """Take what is counted, and what is called when it was."""
+        self._screen, self._edited, self._machine, self._catalog, self._show = screen, edited, machine, catalog, counted
+        self.draft, self.outcome = edited.draft, Outcome()
+        self.is_done = False
+        """True if the draft was counted since another plan was begun."""
+        self.disks: tuple[TargetSpec, ...] = ()
+        self.missing: tuple[str, ...] = ()
+        """Ticked devices that are not there any more."""
+        self._counted_for: tuple[object, ...] = ()
+        self._is_counting = self._is_stale = False
+        self._last_spreads: Mapping[Loads, float] = {}
+        """Of the last runs on this machine; empty where there is none, or it isn't read yet."""
+        self._mke2fs = parse_mke2fs_conf(read_text_or(MKE2FS_CONF, ""))
+
+    @property
+    def is_up_to_date(self) -> bool:
+        """True if the current draft was counted, for the current devices and machine."""
+        return self.is_done and self.draft == self._edited.draft and self._counted_for == self._ground
+
+    @property
+    def _ground(self) -> tuple[object, ...]:
+        return self.disks, self._machine.here
+
+    def forget(self) -> None:
+        """Take the draft of another plan, of which nothing is known yet."""
+        self.draft, self.outcome, self.is_done = self._edited.draft, Outcome(), False
+
+    def start(self) -> None:
+        """Count the draft, again where that is under way."""
+        self._tell_kept()
+        session = self._screen.session
+        session.makes_arrays = bool(self._edited.draft.plan_file.arrays)
+        if session.makes_arrays:
+            self._machine.ask_levels()
+        self._is_stale = True
+        if not self._is_counting:
+            self._is_counting = True
+            self._screen.run_worker(self._count(), group="count")
+
+    async def settled(self) -> None:
+        """Wait until the count is up to date."""
+        while not self.is_up_to_date:
+            await asyncio.sleep(0.05)
+
+    async def look_back(self) -> None:
+        """Count again with the spreads of the last runs, if there are any."""
+        before = self._last_spreads
+        self._last_spreads = await in_background(partial(last_spreads, self._screen.session.runs_dir))
+        if self._last_spreads != before:
+            self.start()
+
+    async def read_targets(self) -> None:
+        """Look at the ticked devices again, and tell of those that were unticked: another device has their name by now."""
+        disks, missing, lost = await plan_files.looked_at(self._screen.session)
+        if (disks, missing) != (self.disks, self.missing):
+            self.disks, self.missing = disks, missing
+            self._show()
+            self.start()
+        if lost:
+            self._show()
+            self._screen.say_at_hand(" ".join(lost), style="$warning")
+
+    def _tell_kept(self) -> None:
+        """Have whoever leaves told that a changed plan is kept, or asked where it isn't."""
+        unkept, is_changed = self._edited.unkept, self._edited.is_changed
+        self._screen.session.unsaved = unkept if is_changed else ""
+        self._screen.session.kept = planfiles.KEPT if is_changed and not unkept else ""
+
+    async def _count(self) -> None:
+        try:
+            while self._is_stale:
+                while self._is_stale:
+                    self._is_stale = False
+                    await asyncio.sleep(_SETTLE_S)
+                draft, counted_for, here = self._edited.draft, self._ground, self._machine.here
+                await self._keep()
+                outcome = await plan_files.counted(
+                    draft, self.disks, self._catalog, here, self._last_spreads, self._mke2fs
+                )
+                self.draft, self.outcome, self.is_done = draft, outcome, True
+                self._counted_for = counted_for
+                plan_files.offer_least(self._screen.session, draft, self._catalog, here, self._mke2fs)
+                self._show()
+        finally:
+            self._is_counting = False
+
+    async def _keep(self) -> None:
+        """Keep the draft for the next console, and say where that has become impossible."""
+        unkept = self._edited.unkept
+        await in_background(self._edited.keeping())
+        self._tell_kept()
+        if self._edited.unkept and not unkept:
+            self._screen.say(self._edited.unkept, style="$warning")
+
+
+class Totals(Static):
+    """Three lines: what the draft comes to, on which devices, and what is wrong or which differences it finds."""
+
+    def tell(self, count: PlanCount, targets: Sequence[str]) -> None:
+        """Show the totals of a count; targets are ticked, and some may still be read."""
+        looked_at = {*(disk.path for disk in count.disks), *count.missing}
+        reading = [path for path in targets if path not in looked_at]
+        outcome = count.outcome if count.is_up_to_date and not reading else None
+        width = self.app.size.width
+        first, second = view.totals(outcome, count.disks, count.missing, width, reading)
+        is_wrong = outcome is not None and outcome.plan is None
+        self.set_class(is_wrong, "-wrong")
+        told = lines(plain(first, "$error" if is_wrong else "bold"), plain(second), _last_total(outcome, width))
+        if not (isinstance(self.content, Content) and self.content.is_same(told)):
+            # The size of this text stays: the rest of the screen need not be laid out for it.
+            self.update(told, layout=False)
+
+
+def _last_total(outcome: Outcome | None, width: int) -> Content:
+    """Return the last line: a warning, else which differences the plan finds; empty where neither is known."""
+    warning = view.warning_line(outcome, width) if outcome is not None else ""
+    finds = power_line(outcome.power, width) if outcome is not None and outcome.power is not None else ""
+    return plain(warning, "$warning") if warning else plain(finds)
