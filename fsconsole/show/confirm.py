@@ -9,12 +9,14 @@ from fsconsole.model.device import Identity
 from fsconsole.show.devices import others, within_boot
 from fsconsole.show.lines import TextLine, block
 from fsconsole.show.plan_text import power_words, size_words, target_facts, target_told
-from fsconsole.text import listed, printable, shorten_middle
+from fsconsole.show.run import Going
+from fsconsole.text import counted, listed, printable, shorten_middle
 from fsconsole.units import format_guess
 
 _LEAST_ROWS = 2
 """Of fewer that can run nothing is compared."""
 _MOST_ARRAYS = 8
+_MOST_GOING = 2
 _MOST_NOTES = 5
 _MOST_NAME_LINES = 2
 _MORE_CELLS = 16
@@ -39,10 +41,34 @@ def strays(offer: PlanAnswer, ticks: Mapping[str, Identity], source_sha256: str)
     return tuple(found)
 
 
+def going_rows(runs: Sequence[Going], width: int) -> list[TextLine]:
+    """Return that other runs are going on, and what to do; nothing where none is."""
+    if not runs:
+        return []
+    rows = block(f"{counted(len(runs), 'other run')} on this machine now:", width, "bad")
+    rows += [row for run in runs[:_MOST_GOING] for row in block(f"  {run.title}: {run.place}", width)]
+    if len(runs) > _MOST_GOING:
+        rows += block(f"  and {len(runs) - _MOST_GOING} more, listed on screen 5", width)
+    return [*rows, *block(_BESIDE, width), TextLine("")]
+
+
+_BESIDE = (
+    "Two runs disturb each other's figures: they share CPUs, memory and buses. Wait until it has ended (escape goes back, "
+    "5 lists the runs), or start all the same."
+)
+
+
 def offer_rows(
-    offer: PlanAnswer, changed: Sequence[str], width: int, strayed: Sequence[str] = ()
+    offer: PlanAnswer,
+    changed: Sequence[str],
+    width: int,
+    strayed: Sequence[str] = (),
+    runs: Sequence[Going] = (),
 ) -> tuple[TextLine, ...]:
-    """Return the offer in rows; changed: what is other than when it was agreed to, strayed: what was never chosen."""
+    """Return the offer in rows; changed: what is other than when it was agreed to, strayed: what was never chosen.
+
+    runs: those that are going on beside it.
+    """
     rows = [row for words in strayed for row in block(f"REFUSED: {words}", width, "bad")]
     rows += [TextLine("")] if strayed else []
     if changed:
@@ -53,6 +79,7 @@ def offer_rows(
         lead = "one consent for all" if offer.to_type else "all"
         told = f"Members of arrays, {lead} {len(names)}: {' '.join(names)}"
         rows += [*block(told, width, "strong", is_whole=True), TextLine("")]
+    rows += going_rows(runs, width)
     for target in offer.targets:
         lines = target_told(target, is_meant=not strayed)
         rows += [*(row for text, tone in lines for row in block(text, width, tone)), TextLine("")]

@@ -257,8 +257,10 @@ KEYS = (
         Use("plan", "probe", "Try",
             "find out on a small image what this machine takes of the ticked filesystems' options", rank=12),
     )),
-    Key(("o",), "open a plan", (
+    Key(("f",), "recipes and plan files", (
         Use("plan", "open_plan", "Recipes", "open a recipe, another shipped plan, or a plan file", rank=8),
+    )),
+    Key(("o",), "open the plan of a run", (
         Use("run", "open_run_plan", "Plan", "open the plan of this run, to change it and run it again"),
         Use("results", "open_run_plan", "Plan", "open the plan of this run, to change it and run it again", rank=9),
         Use("runs", "open_run_plan", "Plan", "open the plan of the run at the cursor, to change it and run it again",

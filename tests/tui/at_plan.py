@@ -113,7 +113,7 @@ class Hand:
 
     async def open(self, path: Path) -> None:
         """Open a plan file by the keys: the first that is typed at the list goes to the path."""
-        await self.keys("o", "slash")
+        await self.keys("f", "slash")
         assert cast("Input", self.pilot.app.screen.focused).value == "/"
         await self.type(str(path))
         await self.keys("enter")

@@ -22,6 +22,7 @@ from fsconsole.tui.screens.confirm import ConfirmScreen, ResumeScreen
 from fsconsole.tui.screens.dialogs import AskScreen
 from tests.tui.device_lists import NO_DEVICES
 from tests.tui.harness import SIZES, Late, Scripted, console, drive, picture
+from tests.tui.living import living_run
 from tests.tui.offers import SOURCE, hazard, said, target, ticks_of
 from tests.tui.recorded import recorded
 from tests.tui.snapshots import assert_looks_as_kept
@@ -123,6 +124,25 @@ async def test_what_would_be_lost_is_shown_before_anything_else_and_escape_leave
         await shown.keys(*"sdb", "escape")
         await shown.its_end(None)
         assert shown.begun == []
+
+
+async def test_another_run_that_goes_on_is_named_with_its_device_and_what_to_do_and_nothing_of_it_once_it_is_over(
+    tmp_path: Path,
+) -> None:
+    children = Scripted({"devices": NO_DEVICES, "plan": said(DISK)})
+    with living_run(tmp_path) as other:
+        async with drive(console(children, runs_dir=tmp_path)) as pilot:
+            shown = Shown(pilot, children)
+            await shown.sees("A run is in progress")
+            await shown.keys("escape")
+            shown.confirm(DISK)
+            await shown.sees("1 other run on this machine now", "two filesystems: cell 1 of 2", "on /dev/loop7")
+            await shown.sees("disturb each other's figures", "Wait until it has ended", "or start all the same")
+            await shown.sees("would be LOST: ext4", "type sdb")
+            other.die()
+            await shown.keys("f5")
+            await until(pilot, lambda: "other run" not in picture(pilot), "the other run's end")
+            await shown.sees("would be LOST: ext4")
 
 
 async def test_where_only_scratch_devices_are_wiped_enter_starts_and_a_second_one_does_not_go_back() -> None:

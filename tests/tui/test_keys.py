@@ -35,6 +35,12 @@ def test_a_key_has_one_meaning_and_a_place_has_it_once() -> None:
         assert [place for place, count in places.items() if count > 1] == [], key.keys
 
 
+def test_o_shows_the_plan_of_a_run_wherever_it_is_bound_and_nothing_else() -> None:
+    uses = [use for key in keys.KEYS if "o" in key.keys for use in key.uses]
+    assert {use.action for use in uses} == {"open_run_plan"}
+    assert {use.place for use in uses} == {"run", "results", "runs"}
+
+
 def test_every_binding_of_the_console_comes_from_the_table_and_every_use_is_bound() -> None:
     table = {use.id for key in (*keys.KEYS, *keys.ANSWERS) for use in key.uses}
     bound = {

@@ -99,7 +99,7 @@ async def test_a_file_with_arrays_is_saved_as_it_was_where_nothing_was_changed(t
             await hand.tick("chunk 0", "other..")
             await hand.keys("escape")
             await ticks(hand, "raid5", "raid5")
-            await hand.until(lambda: not hand.screen.is_changed)
+            await hand.until(lambda: not hand.screen.edited.is_changed)
             await save_as(hand, again)
             assert read_plan(again) == read_plan(path)
 

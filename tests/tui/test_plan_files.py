@@ -23,7 +23,7 @@ from tests.unit.plan.examples import DESIGN
 
 async def test_shipped_plans_are_opened_from_a_menu_with_a_line_on_each() -> None:
     async with at_plan() as hand:
-        await hand.keys("o")
+        await hand.keys("f")
         await hand.sees("Recipes", "write-ahead log: appends")
         await hand.keys("end")
         await hand.sees("whatif-arrays", "raid5 against raid10")
@@ -32,7 +32,7 @@ async def test_shipped_plans_are_opened_from_a_menu_with_a_line_on_each() -> Non
         await hand.sees("5 variants, 25 cells")
         # Its variants are ticks by now; while nothing is changed the plan is the file's, word for word.
         assert hand.screen.draft.text == next(p for p in list_configs() if p.stem == "demo").read_text()
-        assert not hand.screen.is_changed
+        assert not hand.screen.edited.is_changed
         await hand.sees("[x] ext4       2", "delalloc       [default]  on  [off]")
 
 
@@ -79,7 +79,7 @@ async def test_a_file_that_can_not_be_read_leaves_the_form_open_with_the_error_i
 
 async def test_j_and_k_move_in_the_list_of_plans_while_it_has_the_focus_and_are_letters_in_the_field() -> None:
     async with at_plan() as hand:
-        await hand.keys("o")
+        await hand.keys("f")
         await hand.sees("Recipes")
         choices, path = (hand.pilot.app.screen.query_one(f"#{name}") for name in ("options", "path"))
         assert isinstance(choices, Choices)
@@ -112,7 +112,7 @@ async def test_a_plan_is_saved_and_asks_before_it_replaces_what_it_did_not_show(
         await hand.type(str(path))
         await hand.keys("enter")
         await hand.until(path.exists)
-        await hand.until(lambda: not hand.screen.is_changed and hand.screen.draft.plan.path == str(path))
+        await hand.until(lambda: not hand.screen.edited.is_changed and hand.screen.draft.plan.path == str(path))
         assert [checklist.filesystem for checklist in read_plan(path).checklists] == ["ext4", "xfs"]
 
         edited = "# edited elsewhere\n" + path.read_text()
@@ -135,19 +135,19 @@ async def test_a_plan_that_was_changed_is_not_left_without_a_question() -> None:
         await hand.go_to("filesystems")
         await hand.keys("space")
         await hand.sees("not saved")
-        await hand.keys("o")
+        await hand.keys("f")
         await hand.sees("Open a recipe")
         # What there is can be looked at before anything is left.
         await hand.keys("enter")
         await hand.sees("Leave this plan?")
         await hand.keys("n")
-        assert hand.screen.is_changed
+        assert hand.screen.edited.is_changed
         await hand.keys("n")
         await hand.sees("Custom variant", "New plan")
         await hand.keys("end", "up", "enter")
         await hand.sees("Leave this plan?")
         await hand.keys("y")
-        await hand.until(lambda: not hand.screen.is_changed)
+        await hand.until(lambda: not hand.screen.edited.is_changed)
 
 
 async def test_hostile_text_of_a_plan_is_shown_as_it_stands_and_too_many_cells_are_told_in_words(
@@ -218,7 +218,7 @@ async def test_o_on_run_and_on_results_opens_the_plan_of_the_run_as_it_was(mode:
         assert "F10 runs it" not in picture(pilot)
         source = JournalReader(folder.journal).request().plan.source
         assert hand.screen.draft.text == source
-        assert (hand.screen.draft.plan.path, hand.screen.is_changed) == ("", False)
+        assert (hand.screen.draft.plan.path, hand.screen.edited.is_changed) == ("", False)
         # A changed draft is not left for it without a question.
         await hand.filesystem("btrfs")
         await hand.keys(mode, "o")
@@ -234,7 +234,7 @@ async def test_a_run_without_a_plan_that_can_be_read_says_so(tmp_path: Path) -> 
         hand.screen.session.plan_of = RunFolder(str(tmp_path / "none"))
         hand.screen.on_screen_resume()
         await hand.sees("none", "New plan")
-        assert not hand.screen.is_changed
+        assert not hand.screen.edited.is_changed
 
 
 async def test_the_question_where_to_save_names_the_folder_of_a_bare_name_and_enter_saves_it_there(

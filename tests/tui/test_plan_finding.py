@@ -205,7 +205,7 @@ async def test_another_plan_is_shown_whole_whatever_was_looked_for_in_the_one_be
         await hand.go_to("options 1")
         every = keys(hand)
         await find(hand, "reflink")
-        await hand.keys("o")
+        await hand.keys("f")
         await hand.sees("Open a recipe")
         hand.pilot.app.screen.query_one("#path").focus()
         await hand.pilot.pause()

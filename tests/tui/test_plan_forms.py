@@ -252,7 +252,7 @@ async def test_variants_of_a_file_are_shown_unticked_changed_doubled_removed_and
         await hand.keys("f10")
         await hand.sees("mount noatime,nodelalloc")
         await hand.keys("down", "D", "x", "space", "w", "enter")
-        await hand.until(lambda: not hand.screen.is_changed)
+        await hand.until(lambda: not hand.screen.edited.is_changed)
         assert read_plan(path).variants == (replace(before, mount="noatime,nodelalloc"),)
 
 
@@ -305,5 +305,5 @@ async def test_the_footer_names_where_escape_leads_and_what_enter_does_in_a_form
         await hand.keys("escape")
         assert hand.screen.query_one("#sections").has_focus
         assert "esc" not in picture(hand.pilot).splitlines()[-1]
-        await hand.keys("o")
+        await hand.keys("f")
         await hand.sees("Open a recipe", "enter Open")

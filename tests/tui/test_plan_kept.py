@@ -28,7 +28,7 @@ async def test_a_draft_is_there_again_after_the_console_was_left_and_gone_once_i
         await hand.begin()
     async with at_plan(state=tmp_path) as hand:
         assert "not saved" not in picture(hand.pilot)
-        assert not hand.screen.is_changed
+        assert not hand.screen.edited.is_changed
         assert hand.screen.draft != saved
 
 

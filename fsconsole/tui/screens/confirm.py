@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import partial
@@ -22,11 +23,13 @@ from fsconsole.model.answers import PlanAnswer
 from fsconsole.model.device import Identity
 from fsconsole.model.state import RunState
 from fsconsole.show import confirm as view
+from fsconsole.show.run import Going, going
 from fsconsole.show.runs import lost_words
 from fsconsole.tui import keys
 from fsconsole.tui.screens.base import LEAST_COLUMNS, LEAST_LINES, ConsoleScreen
 from fsconsole.tui.screens.dialogs import Dialog
 from fsconsole.tui.terminal import plain
+from fsconsole.tui.watch import in_background
 from fsconsole.tui.widgets.lists import List
 from fsconsole.tui.widgets.rows import Texts
 
@@ -74,6 +77,8 @@ class ConfirmScreen(Dialog[RunFolder]):
         self._offer: PlanAnswer | None = None
         self._changed: tuple[str, ...] = ()
         self._strayed: tuple[str, ...] = ()
+        self._going: tuple[Going, ...] = ()
+        """Other runs on this machine."""
         self._doing = Doing.NOTHING
         self._is_wrong = False
         """True while it is said that the name is another one."""
@@ -107,6 +112,7 @@ class ConfirmScreen(Dialog[RunFolder]):
         self._say("Reading the devices ...")
         try:
             done = await self.session.children.run(*self.look_words, "--json", "--runs", self.session.runs_dir)
+            self._going = await in_background(partial(_others, self.session.runs_dir))
             try:
                 # A refused device ends the command with an error, and is shown all the same.
                 offer = decoded(PlanAnswer, done.out, "plan")
@@ -139,7 +145,7 @@ class ConfirmScreen(Dialog[RunFolder]):
 
     def _paint(self) -> None:
         if self._offer is not None:
-            rows = partial(view.offer_rows, self._offer, self._changed, strayed=self._strayed)
+            rows = partial(view.offer_rows, self._offer, self._changed, strayed=self._strayed, runs=self._going)
             self.query_one("#offer", List).show(lambda width: Texts(rows(width - 1)))
             self._allow()
 
@@ -273,6 +279,14 @@ class ConfirmScreen(Dialog[RunFolder]):
 
     def _complain(self, error: FsconsoleError) -> None:
         self._say(f"{error}  {error.hint}".rstrip(), "$error")
+
+
+def _others(runs_dir: str) -> tuple[Going, ...]:
+    """Return the runs that go on; none where they can't be listed, which the plan's own command says."""
+    try:
+        return going(runs_dir, time.monotonic_ns())
+    except FsconsoleError:
+        return ()
 
 
 class ResumeScreen(ConfirmScreen):

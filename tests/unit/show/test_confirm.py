@@ -9,8 +9,10 @@ import pytest
 
 from fsconsole.client.children import decoded
 from fsconsole.errors import ChildFailed
+from fsconsole.journal.folder import RunFolder
 from fsconsole.model.answers import PlanAnswer
 from fsconsole.show.confirm import asking_words, changes, may_begin, offer_rows
+from fsconsole.show.run import Going
 from fsconsole.text import cells_of
 from tests.tui.offers import document, hazard, target
 
@@ -46,6 +48,20 @@ def test_nothing_but_the_exact_names_begins_and_those_of_scratch_devices_are_not
     assert two.to_type == "sdb sdc"
     assert not may_begin(two, "sdb")
     assert may_begin(two, "sdb sdc")
+
+
+def test_of_many_other_runs_two_are_named_above_the_devices_and_none_is_a_line_less() -> None:
+    one = read(document(DISK))
+    runs = [Going(RunFolder(f"/r/{n}"), f"run {n}", "cell 1 of 2, on /dev/sdc") for n in range(4)]
+    told = [row.text for row in offer_rows(one, (), 74, runs=runs)]
+    assert told[:4] == [
+        "4 other runs on this machine now:",
+        "  run 0: cell 1 of 2, on /dev/sdc",
+        "  run 1: cell 1 of 2, on /dev/sdc",
+        "  and 2 more, listed on screen 5",
+    ]
+    assert told.index("") < next(number for number, text in enumerate(told) if "LOST" in text)
+    assert "other run" not in text_of(one)
 
 
 def test_a_refused_target_is_never_begun_with_nor_a_plan_of_which_no_cell_can_run() -> None:
