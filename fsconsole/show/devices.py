@@ -19,7 +19,7 @@ from fsconsole.results.content import instant
 from fsconsole.show.lines import Line
 from fsconsole.show.terminal import Glyphs
 from fsconsole.text import cells_of, counted, pad_left, pad_right, printable, shorten_end, shorten_middle
-from fsconsole.units import format_bytes, format_bytes_exact, format_guess, format_rate, format_seconds
+from fsconsole.units import format_bytes, format_bytes_exact, format_guess, format_rate, format_seconds, parse_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -528,6 +528,14 @@ DEMO_TOLD = (
     f"It makes a scratch device of 2 GiB in {DEFAULT_SCRATCH_DIR}, compares five variants on it, which takes one"
     " to ten minutes, and removes it at the end. No disk is wiped."
 )
+
+
+def demo_progress(written_bytes: int, elapsed_s: float) -> str:
+    """Return how far the demo's start is: its file is written, then its devices are checked and its engine starts."""
+    size_bytes, lasts = parse_bytes(DEMO_SIZE), format_guess(elapsed_s)
+    if written_bytes < size_bytes:
+        return f"Demo: {format_bytes(written_bytes)} of {format_bytes(size_bytes)} written, {lasts}"
+    return f"Demo: file written, starting the run, {lasts}"
 
 
 def about(  # noqa: PLR0913 (each is a fact of its own)

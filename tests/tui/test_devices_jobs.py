@@ -15,7 +15,7 @@ from fsconsole.client.children import Done
 from fsconsole.devices.identity import listed_identity
 from fsconsole.text import GIB
 from fsconsole.tui import watch
-from fsconsole.tui.screens import scratch_form
+from fsconsole.tui.screens import devices, scratch_form
 from fsconsole.tui.screens.devices import DevicesScreen
 from fsconsole.tui.screens.scratch_form import FreeSpace
 from fsconsole.tui.watch import BlockChanges
@@ -267,6 +267,28 @@ async def test_the_first_start_offers_the_demo_which_escape_ends_and_its_key_beg
         await until(pilot, lambda: pilot.app.current_mode == "run", "the Run screen")
         assert pilot.app.session.folder.path == str(folder)
         assert children.acted[-1][:5] == ("demo", "--size", "2GiB", "--dir", "/var/lib/fsconsole/scratch")
+
+
+async def test_the_demos_start_shows_how_much_of_its_file_is_written_and_then_that_its_run_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "scratch"
+    place.mkdir()
+    monkeypatch.setattr(devices, "DEFAULT_SCRATCH_DIR", str(place))
+    monkeypatch.setattr(devices, "_PROGRESS_S", 0.05)
+    begun = json.dumps({"run_id": "20261121-100000-demo", "folder": "/x"})
+    children = Held({"devices": listed(FREE), "demo": begun}, held=("demo",))
+    async with at_devices(children, runs_dir=tmp_path) as pilot:
+        await shows(pilot, "N  Demo: a first comparison")
+        await pilot.press("N")
+        await shows(pilot, "Demo: 0 B of 2.0 GiB written", "escape stops it")
+        with (place / "scratch-1.img").open("wb") as file:
+            file.truncate(GIB // 2)
+            await shows(pilot, "Demo: 512.0 MiB of 2.0 GiB written", "escape stops it")
+            file.truncate(2 * GIB)
+            await shows(pilot, "Demo: file written, starting the run", "escape stops it")
+        children.release.set()
+        await until(pilot, lambda: pilot.app.current_mode == "run", "the Run screen")
 
 
 async def test_the_offer_names_its_keys_and_stays_while_nothing_is_ticked_or_the_cursor_is_on_it(

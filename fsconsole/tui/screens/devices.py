@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Iterable
 from typing import ClassVar
 
@@ -33,7 +34,7 @@ from fsconsole.tui.widgets.lists import Choices, List
 from fsconsole.tui.widgets.rows import SheetRows, Texts
 
 Job = Callable[[], Coroutine[None, None, None]]
-_POLL_S, _SETTLE_S, _REST_S = 0.4, 0.1, 1.0
+_POLL_S, _SETTLE_S, _REST_S, _PROGRESS_S = 0.4, 0.1, 1.0, 1.0
 """A look costs half a second of a CPU: where devices come and go without end there is a rest between looks."""
 
 
@@ -72,6 +73,8 @@ Tab goes to the details, which the arrow keys scroll."""
         """The device that went away under the cursor, until a tick was asked for."""
         self._job: Worker[None] | None = None
         self._job_words = ""
+        self._job_progress = ""
+        """How far the job is, where that is known."""
         self._job_end: asyncio.Event | None = None
         self._is_ending = False
         self._sheet: tuple[int, view.Sheet] | None = None
@@ -212,7 +215,12 @@ Tab goes to the details, which the arrow keys scroll."""
 
         async def demo() -> None:
             words = ("demo", "--size", view.DEMO_SIZE, "--dir", DEFAULT_SCRATCH_DIR)
-            started = await self.session.start(self._watch.children, self.action_end_job, end, *words)
+            telling = await self._tell_of_demo()
+            try:
+                started = await self.session.start(self._watch.children, self.action_end_job, end, *words)
+            finally:
+                telling.stop()
+                self._job_progress = ""
             self._watch.is_wanted = True
             folder = started.folder
             if started.was_undone:
@@ -227,6 +235,20 @@ Tab goes to the details, which the arrow keys scroll."""
         offered = self.query_one("#offer").display
         if offered or await self.agreed(view.DEMO_QUESTION, view.DEMO_TOLD, yes="Start"):
             self.start_job(f"Making 2 GiB in {DEFAULT_SCRATCH_DIR}, starting the demo", demo, end)
+
+    async def _tell_of_demo(self) -> Timer:
+        """Show every second how much of the demo's file is written; returns what ends that."""
+        from fsconsole.tui.screens.scratch_form import new_bytes, scratch_files  # noqa: PLC0415 - the start is sooner
+
+        before, started_s = await asyncio.to_thread(scratch_files, DEFAULT_SCRATCH_DIR), time.monotonic()
+
+        async def tell() -> None:
+            written_bytes = await asyncio.to_thread(new_bytes, DEFAULT_SCRATCH_DIR, before)
+            if self._job is not None and not self._is_ending:
+                self._job_progress = view.demo_progress(written_bytes, time.monotonic() - started_s)
+                self._tell()
+
+        return self.set_interval(_PROGRESS_S, tell)
 
     def start_job(self, words: str, job: Job, end: asyncio.Event | None = None) -> None:
         """Start a job, unless one is running; words name it.
@@ -417,7 +439,7 @@ Tab goes to the details, which the arrow keys scroll."""
             words = f"{len(self._shown)} with '{printable(sought)}' of {words} (escape shows all)"
         if self._job is not None:
             # What was said of it goes after a while.
-            words = f"{self._job_words}; escape stops it."
+            words = f"{self._job_progress or self._job_words}; escape stops it."
         self.put("#about", plain(words))
         offer = self.query_one("#offer")
         # Rows don't go away under the cursor, nor because somebody else made a scratch device.
