@@ -1,4 +1,4 @@
-"""Power of a plan: the differences between rows that its rounds decide, known before anything has run."""
+"""Power of a plan: the differences between variants that its rounds decide, known before anything has run."""
 
 from __future__ import annotations
 
@@ -50,15 +50,16 @@ def _no_verdicts(plan: Plan, family: int) -> str:
         return f'No verdicts: order = "{plan.order.value}" makes no rounds; use order = "rounds".'
     if plan.repeats < LEAST_ROUNDS:
         return f"No verdicts with {counted(plan.repeats, 'round')}: they need {LEAST_ROUNDS}; 5 is the default."
-    return "" if family else "No verdicts: there is only one row, or no row with a filesystem."
+    return "" if family else "No verdicts: there is only one variant, or none with a filesystem."
 
 
 def _nothing_to_compare(plan: Plan, rows: Sequence[Cell], able: Sequence[Cell]) -> str:
     """Return why those rows that can run are compared with nothing, and what to do; empty where some are."""
-    labels, stuck = {cell.variant.label for cell in able}, len(rows) - len(able)
+    labels = {cell.variant.label for cell in able}
+    stuck = len({cell.variant.label for cell in rows} - labels)
     if len(able) < 2:
-        only = f"only {next(iter(labels))} can run" if labels else "no row can run"
-        return f"Nothing to compare: {only}, {counted(stuck, 'row')} can't. Add a row that can, or remove what stops the others."
+        only = f"only {next(iter(labels))} can run" if labels else "no variant can run"
+        return f"Nothing to compare: {only}, {counted(stuck, 'variant')} can't. Add one that can, or remove what stops the others."
     if plan.baseline not in labels and not plan.against:
         return f"Nothing to compare with: the baseline {plan.baseline} can't run. Choose another baseline, or remove what stops it."
     return ""

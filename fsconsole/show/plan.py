@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from fsconsole import units
-from fsconsole.catalog.filesystem import DEFAULT, Catalog, Filesystem, Option, Scope, Verdict
+from fsconsole.catalog.filesystem import DEFAULT, Catalog, Filesystem
 from fsconsole.errors import FsconsoleError
 from fsconsole.model.answers import LevelAnswer, PlanAnswer, StepAnswer
 from fsconsole.model.plan import ArraySpec, Cell, Plan, Step, array_words
 from fsconsole.plan.arrays import ABOUT_LEVELS, LEVELS, array_objections
-from fsconsole.plan.draft import NO_ARRAY, Draft, Values, values_of, words_of
+from fsconsole.plan.draft import NO_ARRAY, Draft, Values, words_of
 from fsconsole.plan.expand import array_choices
 from fsconsole.plan.keys import ARRAY, Key
 from fsconsole.plan.outcome import Outcome, ThisMachine
-from fsconsole.plan.planfile import Checklist, PlanFile, TargetSpec, VariantText
+from fsconsole.plan.planfile import PlanFile, TargetSpec, VariantText
 from fsconsole.plan.rows import Candidate
 from fsconsole.plan.sizing import pilot_steps
 from fsconsole.show.lines import EVERY, OTHER, Chip, Line, Mark
@@ -203,14 +203,20 @@ def _and_more(whys: Sequence[str]) -> str:
 
 
 def warning_line(outcome: Outcome, width: int) -> str:
-    """Return why variants are left out and cells can't run, in a line; empty where there are none."""
+    """Return why variants are left out and cells can't run, in a line; empty where there are none.
+
+    Where it has no room for all, the first reason whole is worth more than the beginning of several.
+    """
     cells = outcome.plan.cells if outcome.plan is not None else ()
     told = (
         ("left out", [why for why in map(_left_out, outcome.candidates) if why]),
         ("can't run", [cell.unavailable for cell in cells if cell.unavailable]),
     )
-    words = (f"{len(whys)} {lack}: {whys[0]}{_and_more(whys)}" for lack, whys in told if whys)
-    return shorten_end(printable("; ".join(words)), width)
+    first = [(f"{len(whys)} {lack}: {whys[0]}", _and_more(whys)) for lack, whys in told if whys]
+    if not first:
+        return ""
+    ways = ("; ".join(words + more for words, more in first), "".join(first[0]), first[0][0])
+    return next((words for words in map(printable, ways) if cells_of(words) <= width), shorten_end(ways[-1], width))
 
 
 _TICKED_BY = "Space ticks it, enter: its options, O unticks all others."
@@ -383,127 +389,6 @@ def _steps(steps: Iterable[tuple[Step | StepAnswer, StepAnswer]]) -> Iterator[st
 
 def _key(index: int, what: str = "cell") -> str:
     return f"{what} {index + 1}"
-
-
-MORE = "more"
-"""Key of the line that lists the other options."""
-
-
-def common_lines(
-    checklist: Checklist, filesystem: Filesystem, here: ThisMachine, made: Sequence[Candidate] = ()
-) -> tuple[Line, ...]:
-    """Return the options that are compared most often, and those that have a value; then how many more there are.
-
-    made: the variants that the checklist comes to.
-    """
-    ranked = sorted(filesystem.options, key=lambda option: option.common or len(filesystem.options))
-    first = [option for option in ranked if option.common or values_of(checklist, option.scope, option.name)]
-    more = len(filesystem.options) - len(first)
-    return (
-        Line("group", f"Common options of {filesystem.name}", is_heading=True),
-        *(_option(checklist, filesystem, option, here, made) for option in first),
-        *((Line(MORE, f"{more} more options: / finds one, enter lists all"),) if more else ()),
-    )
-
-
-def option_lines(
-    checklist: Checklist, filesystem: Filesystem, here: ThisMachine, made: Sequence[Candidate] = ()
-) -> tuple[Line, ...]:
-    """Return a line for each option: the common ones first, then each below the name of its group."""
-    groups: dict[str, list[Option]] = {}
-    for option in sorted(filesystem.options, key=lambda option: option.common):
-        groups.setdefault("" if option.common else option.group, []).append(option)
-    common = groups.pop("", [])
-    return tuple(
-        line
-        for group, options in ((f"Common options of {filesystem.name}", common), *groups.items())
-        for line in (
-            Line(f"group {group}", group, is_heading=True),
-            *(_option(checklist, filesystem, option, here, made) for option in options),
-        )
-    )
-
-
-def key_of(option: Option) -> str:
-    """Return the key of an option's line."""
-    return f"{option.scope.value} {option.name}"
-
-
-def option_of(filesystem: Filesystem, key: str) -> Option:
-    """Return the option whose line has this key."""
-    return next(option for option in filesystem.options if key_of(option) == key)
-
-
-def taken_values(filesystem: Filesystem, option: Option, here: ThisMachine) -> tuple[str, ...]:
-    """Return the values that this machine is not known to refuse."""
-    return tuple(value for value in option.values_to_try if not here.refusal(filesystem, option, value))
-
-
-def made_by(counted: Draft, outcome: Outcome, number: int) -> tuple[Candidate, ...]:
-    """Return the variants that a checklist of the draft comes to; outcome is that of counted."""
-    listed = (each for each in outcome.candidates if each.of_checklist)
-    return tuple(each for each in listed if counted.checklists[each.number] == number)
-
-
-def _option(
-    checklist: Checklist, filesystem: Filesystem, option: Option, here: ThisMachine, made: Sequence[Candidate]
-) -> Line:
-    values = values_of(checklist, option.scope, option.name)
-    barred = not values and not taken_values(filesystem, option, here) and bool(option.values_to_try)
-    refused = {value for value in option.values_to_try if here.refusal(filesystem, option, value)}
-    texts = tuple(option.texts.values()) or (option.template,)
-    both = all(filesystem.option(option.name, scope) is not None for scope in Scope)
-    chips = chips_of(option.values_to_try, values, refused, is_typed=not option.texts and not barred)
-    out = {value: why for value in values if (why := _why_out(filesystem, option, value, made))}
-    return Line(
-        key=key_of(option),
-        name=f"{option.name} ({option.scope.value})" if both else option.name,
-        about=tuple(_about(filesystem, option, here, barred=barred)),
-        warning="; ".join(f"{value}: left out: {why}" for value, why in out.items()),
-        is_faint=barred,
-        found_by=" ".join((option.scope.value, option.group, option.help, *values, *option.old_names, *texts)),
-        chips=tuple(replace(chip, is_out=chip.value in out) for chip in chips),
-    )
-
-
-def _why_out(filesystem: Filesystem, option: Option, value: str, made: Sequence[Candidate]) -> str:
-    """Return the rule about a value by which all variants with it are left out; empty where some are rows."""
-    own = [each for each in made if (option.name, value) in each.values and not each.is_excluded]
-    if not option.has_words(value) or not all(each.broken for each in own):
-        return ""
-    word = f"{option.scope.value} {option.text(value)}"
-    about = {rule.why: (rule.when, *rule.excludes) for rule in filesystem.rules}
-    found = (each.broken for each in own if any(f"{word}=".startswith(f"{part}=") for part in about[each.broken]))
-    return next(found, "")
-
-
-def why_barred(line: Line, value: str) -> str:
-    """Return the sentence on a value of a line that can't be ticked; the first where none names it."""
-    own = (words for words in line.about if value in words.partition(":")[0].split(", "))
-    return next(own, line.about[0] if line.about else "")
-
-
-def _about(filesystem: Filesystem, option: Option, here: ThisMachine, *, barred: bool) -> Iterator[str]:
-    purpose = f"{option.scope.value}: {option.help}."
-    # The words of each refusal, with the values that meet it.
-    by_words: dict[str, list[str]] = {}
-    for value in option.values_to_try:
-        by_words.setdefault(here.refusal(filesystem, option, value), []).append(value)
-    refused = [f"{', '.join(values)}: {words}." for words, values in by_words.items() if words]
-    yield from (*refused, purpose) if barred else (purpose, *refused)
-    for answer in here.answers(filesystem, option):
-        if answer.verdict is Verdict.IGNORED:
-            yield f"{answer.value}: accepted here, and not in effect ({answer.words})."
-        elif answer.verdict is Verdict.REFUSED and not here.refusal(filesystem, option, answer.value):
-            yield f"{answer.value}: refused on the image that it was tried on ({answer.words})."
-    if not option.texts:
-        yield f"Takes {option.wanted}: type it at {OTHER}"
-    if option.ignored and not here.answers(filesystem, option):
-        yield "Today's kernels accept it, without effect."
-    if option.old_names:
-        yield f"Once named {', '.join(option.old_names)}."
-    if option.since:
-        yield f"Since Linux {option.since}."
 
 
 _MOST_ROWS = 20_000

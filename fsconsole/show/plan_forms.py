@@ -33,7 +33,7 @@ TYPED = tuple(name for name, key in RUN.items() if key.kind.is_typed)
 
 _OPTION_MARKS = "(default) if no tick; [default] [on] compared; -on- barred"
 _KNOB_MARKS = "(default) if no tick; [default] [on] compared"
-_VARIANT_MARKS = "[x] compared; [ ] unticked; [-] left out"
+_VARIANT_MARKS = "[x] compared; [ ] unticked; [-] left out by a rule"
 MARKS = {
     "options": _OPTION_MARKS,
     NEW: _OPTION_MARKS,

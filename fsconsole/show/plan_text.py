@@ -223,17 +223,41 @@ _LARGEST_SHOWN = 10.0
 
 
 def power_words(power: PowerAnswer) -> str:
-    """Return what a plan can find: "5 rounds of 13 rows find a difference of 26 % where rounds vary by 5 %, ...; each round +6 min"."""
+    """Return what a plan can find: "5 rounds of 13 cells find a difference of 26 % where rounds vary by 5 %, ...; each round +6 min"."""
     if power.no_verdicts:
         return power.no_verdicts
     found = ", ".join(map(_found, power.findable)).replace(" at ", " where rounds vary by ", 1)
     last = f"; last run here: {_found(power.last)}" if power.last else ""
     rounds = f"{counted(power.rounds, 'round')}{f' (auto: {_LOOKS})' * power.is_auto}"
-    return f"{rounds} of {counted(power.row_count, 'row')} find a difference of {found}{last}; each round +{units.format_guess(power.round_s)}."
+    told = f"{rounds} of {counted(power.row_count, 'cell')} find a difference of {found}{last}; each round +{units.format_guess(power.round_s)}."
+    return f"{told} {_DECIDES_LITTLE}" if decides_little(power) else told
+
+
+_HUGE = 0.5
+"""Difference that hardly any two filesystems have: a plan that finds only larger ones decides nothing."""
+_DECIDES_LITTLE = "That decides hardly anything: plan more rounds (repeats; + in the console), or longer loads, whose rounds vary less."
+
+
+def _usual(power: PowerAnswer) -> Findable:
+    """Return what is found at the spread of the last run, else at that of a usual disk."""
+    return power.last if power.last is not None else power.findable[len(power.findable) // 2]
+
+
+def decides_little(power: PowerAnswer) -> bool:
+    """Return whether a plan finds only differences that hardly any two filesystems have."""
+    return bool(power.findable) and _usual(power).difference > _HUGE
 
 
 def power_line(power: PowerAnswer, width: int) -> str:
-    """Return the same in a line of at most width cells: with the spread of the last run alone, where that is known."""
+    """Return the same in a line of at most width cells: with the spread of the last run alone, where that is known.
+
+    A plan that decides little has what to do about it in its place.
+    """
+    if decides_little(power):
+        least, spread = f"{100 * min(_usual(power).difference, _LARGEST_SHOWN):,.0f} %", _percent(_usual(power).spread)
+        return shorten_end(
+            f"Finds no difference below {least} (at {spread} spread): + more rounds, longer loads", width
+        )
     words = power_words(power)
     if cells_of(words) > width and not power.no_verdicts:
         shown, lead = (power.findable, "") if power.last is None else ((power.last,), "as in the last run, ")

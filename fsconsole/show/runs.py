@@ -173,7 +173,7 @@ def run_lines(run: RunEntry, directory: str, width: int) -> tuple[TextLine, ...]
     return (*lines, *(text_lines(_CURVE_WORDS, width) if run.digest is not None and run.digest.curve else ()))
 
 
-_WHY_BEST = "every other row is decidedly behind by score, or misses a limit; Enter, then A says why"
+_WHY_BEST = "every other variant is decidedly behind by score, or misses a limit; Enter, then A says why"
 _HEADS = "MB/s: its cells in order, . slow to # fast; best: the winner, if decided"
 _CURVE_WORDS = "MB/s by cell: durable MB/s of its cells in their order, from 0 to the highest"
 

@@ -266,6 +266,9 @@ KEYS = (
         Use("runs", "open_run_plan", "Plan", "open the plan of the run at the cursor, to change it and run it again",
             rank=5),
     )),
+    Key(("J",), "to what this one needs", (
+        Use("plan", "needed", "Needed", "from a value that is left out to the option that it needs, or that excludes it", rank=2),
+    )),
     Key(("w",), "save the plan", (
         Use("plan", "save_plan", "Save", "save the plan as a file", rank=6),
     )),

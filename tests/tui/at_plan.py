@@ -103,7 +103,7 @@ class Hand:
         return " ".join(str(self.screen.query_one("#about", Static).content).split())
 
     async def settled(self) -> None:
-        await self.until(lambda: self.screen.is_up_to_date)
+        await self.until(lambda: self.screen.count.is_up_to_date)
         await self.pilot.pause()
 
     async def begin(self, draft: Draft | None = None, source_sha256: str = "") -> None:

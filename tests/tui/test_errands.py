@@ -93,7 +93,7 @@ class Errand:
     def _is_busy(self) -> bool:
         plan = next((one for one in self.app.screen_stack if isinstance(one, PlanScreen)), None)
         return any(not one.is_finished for one in self.app.workers if one.group in {"confirm", "default"}) or (
-            plan is not None and not plan.is_up_to_date
+            plan is not None and not plan.count.is_up_to_date
         )
 
 

@@ -202,7 +202,7 @@ async def test_a_line_explains_the_marks_and_the_other_options_stay_in_sight() -
         assert seen[at + 1].endswith("(default) if no tick; [default] [on] compared; -on- barred")
         assert hand.screen.query_one("#about").size.height == 3
         await hand.go_to("variants")
-        await hand.sees("[x] compared; [ ] unticked; [-] left out")
+        await hand.sees("[x] compared; [ ] unticked; [-] left out by a rule")
         await hand.go_to("run")
         await hand.until(lambda: "compared;" not in picture(hand.pilot))
 
@@ -253,6 +253,28 @@ async def test_the_common_options_come_first_and_enter_lists_the_others() -> Non
         # Of another filesystem the common ones are shown first again.
         await hand.go_to("options 1")
         await hand.sees("Common options of xfs", "more options")
+
+
+async def test_a_key_leads_from_a_left_out_value_to_the_one_that_it_needs_and_the_totals_say_why_whole() -> None:
+    async with at_plan() as hand:
+        await hand.go_to("options 0")
+        choices = hand.screen.query_one("#lines", Choices)
+        assert " J " not in picture(hand.pilot).splitlines()[-1]
+        await hand.keys("/")
+        await hand.type("async_commit")
+        await hand.keys("enter", "right", "space")
+        await hand.settled()
+        await hand.sees("J To data", "J goes to data")
+        await hand.sees("1 left out: journal_async_commit needs data=writeback or data=journal")
+        await hand.keys("J")
+        await hand.until(lambda: choices.key == "mount data")
+        assert choices.looked_at is not None
+        assert choices.looked_at.chips[choices.chip].value == "writeback"
+        await hand.keys("space")
+        await hand.settled()
+        assert ("data", ("writeback",)) in hand.screen.draft.plan.checklists[0].mount
+        assert "left out" not in picture(hand.pilot)
+        assert " J " not in picture(hand.pilot).splitlines()[-1]
 
 
 async def test_a_variant_is_unticked_and_one_that_cannot_be_says_why() -> None:

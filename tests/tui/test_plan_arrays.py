@@ -165,7 +165,7 @@ async def test_a_level_that_is_not_made_here_is_asked_for_once_barred_and_says_w
         # Asked for the sake of the plan: nobody has looked at its arrays yet.
         await hand.until(lambda: hand.screen.machine.here.levels)
         await hand.settled()
-        plan = hand.screen.outcome.plan
+        plan = hand.screen.count.outcome.plan
         assert plan is not None
         assert all(WHY in cell.unavailable for cell in plan.cells)
         await hand.go_to("arrays")

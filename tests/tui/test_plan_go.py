@@ -41,9 +41,9 @@ def on_a_device() -> Scripted:
 async def test_the_ticked_device_is_reckoned_with_and_no_cell_at_all_is_told_and_not_begun() -> None:
     async with at_plan(children=on_a_device(), targets=("/dev/loop7",)) as hand:
         await hand.sees("on /dev/loop7 (1.0 GiB)", "10 cells")
-        assert hand.screen.outcome.plan is not None
+        assert hand.screen.count.outcome.plan is not None
         # Each cell zeroes the device and writes less than it has.
-        assert 6 * 2**30 < hand.screen.outcome.plan.estimate.bytes_to_write < 20 * 2**30
+        assert 6 * 2**30 < hand.screen.count.outcome.plan.estimate.bytes_to_write < 20 * 2**30
         for name in ("ext4", "xfs"):
             await hand.filesystem(name)
         await hand.settled()

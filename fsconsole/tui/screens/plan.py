@@ -16,8 +16,8 @@ from fsconsole.catalog.loader import load_catalog
 from fsconsole.journal.folder import RunFolder
 from fsconsole.plan import draft as drafts
 from fsconsole.plan.draft import Draft, new_draft
-from fsconsole.plan.outcome import Outcome
 from fsconsole.show import plan as view
+from fsconsole.show import plan_options
 from fsconsole.show.lines import Mark
 from fsconsole.show.plan_forms import MARKS
 from fsconsole.tui import keys, planfiles
@@ -77,6 +77,8 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         self.section_key = "options 0"
         self._lists_all = False
         """True if every option of the section is listed, not only the common ones."""
+        self._way = plan_options.Way()
+        """From the option at the cursor to the one that its left out value needs."""
         self._section_shown = ""
         """The section whose lines are shown; empty where they are those of another plan."""
 
@@ -117,15 +119,6 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
     def draft(self) -> Draft:
         return self.edited.draft
 
-    @property
-    def outcome(self) -> Outcome:
-        """What the draft that was counted last comes to."""
-        return self.count.outcome
-
-    @property
-    def is_up_to_date(self) -> bool:
-        return self.count.is_up_to_date
-
     def _on_mode(self, mode: str) -> None:
         # A run may have ended since.
         if mode == self.MODE:
@@ -139,7 +132,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
     def show_draft(self) -> None:
         if not self._is_whole:
             return
-        counted, is_narrow = (self.count.draft, self.outcome), self.size.width < _WIDE
+        counted, is_narrow = (self.count.draft, self.count.outcome), self.size.width < _WIDE
         sections = view.section_lines(self.draft, *counted, self.catalog, self.machine.here, with_variants=is_narrow)
         if self.section_key not in {line.key for line in sections}:
             self.section_key = of_plan.first_section(self.draft, self.section_key)
@@ -147,7 +140,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         self.query_one("#sections", Choices).show_lines(sections, at=self.section_key)
         self._show_section()
         # Where the variants have a pane of their own, that says both.
-        rows = (view.row_names(self.outcome), view.shared_told(self.outcome)) if is_narrow else ()
+        rows = (view.row_names(self.count.outcome), view.shared_told(self.count.outcome)) if is_narrow else ()
         name = view.name_line(self.draft, self.edited.unsaved_words, self.size.width, *rows)
         # The sizes of these texts stay: the rest of the screen need not be laid out for them.
         self.put("#plan-name", plain(name, "bold"), layout=False)
@@ -191,7 +184,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
             choices.focus()
             return
         asked = self._section(event.control.id).opened(event.key)
-        if event.key == view.MORE:
+        if event.key == plan_options.MORE:
             self._lists_all = True
             self._show_section()
         elif asked is None:
@@ -206,10 +199,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         section, line = self._section(choices.id), choices.looked_at
         if choices.id == "sections":
             if isinstance(section, of_plan.Options):
-                if section.why_barred:
-                    self.say(section.why_barred)
-                else:
-                    self.change(section.toggled)
+                self._change_list(section, section.toggled)
             return
         with self.complaining():
             draft = section.ticked(event.key, event.chip)
@@ -236,6 +226,8 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
 
     def label_of(self, action: str) -> str:
         """Return which filesystem remains, or where escape leads: to the list at the left, or to all lines again."""
+        if action == "needed":
+            return f"To {self._way.name}"
         if action == "only" and isinstance(section := self._section("lines"), of_plan.Options):
             return f"Only {section.name}"
         if action != "back" or self.focused is None:
@@ -254,6 +246,8 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         if action == "back":
             is_left = self.focused is not None and self.focused.id != "sections"
             return is_left or any(each.is_narrowed for each in self.query(ListFilter))
+        if action == "needed":
+            return bool(self._way.key)
         kind = of_plan.kind_of(self.section_key)
         return kind in of_plan.OFFERED.get(action, {kind})
 
@@ -265,7 +259,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
 
     @property
     def desk(self) -> of_plan.Desk:
-        return of_plan.Desk(self.draft, self.catalog, self.machine.here, self.count.draft, self.outcome)
+        return of_plan.Desk(self.draft, self.catalog, self.machine.here, self.count.draft, self.count.outcome)
 
     def _tell(self, widget: Widget) -> None:
         if not isinstance(widget, Choices) or not self._is_whole:
@@ -278,6 +272,9 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
             warning = [plain(line.warning, "$warning")] if line is not None and line.warning else []
             about = (nothing,) if line is None else line.about
             self.put("#about", lines(*warning, *map(plain, about)), layout=False)
+            before, self._way = self._way, self._section("lines").way(widget.key if widget.id == "lines" else "")
+            if self._way != before:
+                self.refresh_bindings()
 
     def _show_section(self) -> None:
         if self.section_key == "arrays":
@@ -326,14 +323,26 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
 
     def action_only(self) -> None:
         section = self._section("lines")
-        if not isinstance(section, of_plan.Options):
-            return
+        if isinstance(section, of_plan.Options) and self._change_list(section, section.only):
+            self.say(f"Only {section.name} is compared now. Space ticks others again.")
+
+    def _change_list(self, section: of_plan.Options, make: drafts.Change) -> bool:
+        """Tick a list of options, or untick it; where it can't be ticked, say why and return False."""
         if section.why_barred:
             self.say(section.why_barred)
         else:
-            name = section.name
-            self.change(section.only)
-            self.say(f"Only {name} is compared now. Space ticks others again.")
+            self.change(make)
+        return not section.why_barred
+
+    def action_needed(self) -> None:
+        """Go to the option that the left out value at the cursor needs, and to its value there."""
+        way, choices = self._way, self.query_one("#lines", Choices)
+        self._filter("lines").clear()
+        self._lists_all = self._lists_all or way.key not in {line.key for line in self._section("lines").lines()}
+        self._show_section()
+        choices.go_to(way.key)
+        choices.go_to_chip(way.value)
+        self.say(f"{way.why}.")
 
     def action_drop(self) -> None:
         self._remake(of_plan.DROPPED)
@@ -369,10 +378,10 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
     @work(group="commands", exclusive=True)
     async def action_commands(self) -> None:
         await self.count.settled()
-        if self.outcome.plan is None:
-            self.say(f"{self.outcome.problem} {self.outcome.hint}".strip(), style="$error")
+        if self.count.outcome.plan is None:
+            self.say(f"{self.count.outcome.problem} {self.count.outcome.hint}".strip(), style="$error")
             return
-        await self.app.push_screen(CommandsScreen(self.outcome.plan, self.draft.text))
+        await self.app.push_screen(CommandsScreen(self.count.outcome.plan, self.draft.text))
 
     def take(self, draft: Draft) -> None:
         if draft != self.draft:

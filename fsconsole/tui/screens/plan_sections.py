@@ -21,7 +21,7 @@ from fsconsole.plan.planfile import Checklist, VariantText
 from fsconsole.plan.power import power_with
 from fsconsole.plan.rows import Candidate
 from fsconsole.show import plan as view
-from fsconsole.show import plan_forms
+from fsconsole.show import plan_forms, plan_options
 from fsconsole.show.lines import EVERY, Line, Mark
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.dialogs import Dialog, FormScreen, PickScreen, PromptScreen, RoundsScreen
@@ -71,9 +71,13 @@ class Section:
         """Return what to ask when a line is opened; None where opening is ticking."""
         return None
 
+    def way(self, _key: str) -> plan_options.Way:
+        """Return the way from a line with a value that is left out to the option that decides that."""
+        return plan_options.Way()
+
     def why_not(self, line: Line, chip: str) -> str:
         """Return why a line, or one of its chips, can't be ticked."""
-        return view.why_barred(line, chip)
+        return plan_options.why_barred(line, chip)
 
 
 def _values_of_key(
@@ -188,15 +192,20 @@ class Options(Section):
 
     def lines(self) -> tuple[Line, ...]:
         """Return the common options, and those that are set."""
-        return view.common_lines(self._checklist, self.filesystem, self.desk.here, self._made)
+        return plan_options.common_lines(self._checklist, self.filesystem, self.desk.here, self._made)
 
     def all_lines(self) -> tuple[Line, ...]:
         """Return every option."""
-        return view.option_lines(self._checklist, self.filesystem, self.desk.here, self._made)
+        return plan_options.option_lines(self._checklist, self.filesystem, self.desk.here, self._made)
+
+    def way(self, key: str) -> plan_options.Way:
+        found = (option for option in self.filesystem.options if plan_options.key_of(option) == key)
+        ways = (plan_options.way_of(self._checklist, self.filesystem, option, self._made) for option in found)
+        return next(ways, plan_options.Way())
 
     @property
     def _made(self) -> tuple[Candidate, ...]:
-        return () if self.number is None else view.made_by(self.desk.counted, self.desk.outcome, self.number)
+        return () if self.number is None else plan_options.made_by(self.desk.counted, self.desk.outcome, self.number)
 
     @property
     def why_barred(self) -> str:
@@ -211,7 +220,7 @@ class Options(Section):
         return self.filesystem.name if self.number is None else view.checklist_name(self.draft, self.number)
 
     def why_not(self, line: Line, chip: str) -> str:
-        return (self.number is None and self.why_barred) or view.why_barred(line, chip)
+        return (self.number is None and self.why_barred) or plan_options.why_barred(line, chip)
 
     def toggled(self) -> Draft:
         """Return the draft with the list ticked, or unticked; one that can't be used here isn't ticked."""
@@ -228,18 +237,18 @@ class Options(Section):
         return drafts.only_checklist(self.toggled(), len(self.draft.plan.checklists))
 
     def ticked(self, key: str, chip: str) -> Draft:
-        if key == view.MORE:
+        if key == plan_options.MORE:
             return self.draft
         line = next(line for line in self.all_lines() if line.key == key)
         if line.is_faint or any(each.value == chip and each.is_barred for each in line.chips):
             return self.draft
-        return self._with_values(view.option_of(self.filesystem, key), view.ticked_values(line.chips, chip))
+        return self._with_values(plan_options.option_of(self.filesystem, key), view.ticked_values(line.chips, chip))
 
     def opened(self, key: str) -> Asked | None:
         """Ask for values that are typed."""
-        if key == view.MORE:
+        if key == plan_options.MORE:
             return None
-        filesystem, option = self.filesystem, view.option_of(self.filesystem, key)
+        filesystem, option = self.filesystem, plan_options.option_of(self.filesystem, key)
         now = drafts.values_of(self._checklist, option.scope, option.name)
         refusals = {value: self.desk.here.refusal(filesystem, option, value) for value in option.values_to_try}
 

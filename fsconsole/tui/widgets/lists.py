@@ -383,6 +383,11 @@ class Choices(List):
                 self._go_to_chip(chip)
                 self.action_tick()
 
+    def go_to_chip(self, value: str) -> None:
+        """Go to a value of the line at the cursor."""
+        chips = self.looked_at.chips if self.looked_at is not None else ()
+        self._go_to_chip(next((place for place, chip in enumerate(chips) if chip.value == value), self.chip))
+
     def _go_to_chip(self, chip: int) -> None:
         self._chip = chip
         self._settle()

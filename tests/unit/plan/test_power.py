@@ -14,7 +14,7 @@ from fsconsole.plan.outcome import work_out
 from fsconsole.plan.power import power_of
 from fsconsole.show.confirm import offer_rows
 from fsconsole.show.plan_forms import run_lines
-from fsconsole.show.plan_text import plan_lines, power_line, power_words
+from fsconsole.show.plan_text import decides_little, plan_lines, power_line, power_words
 from tests.unit.plan.examples import WORKLOAD, build
 
 THIRTEEN = "".join(f"[[variant]]\ntype = 'ext4'\nmount = 'commit={number}'\n" for number in range(1, 14))
@@ -32,7 +32,7 @@ def test_differences_are_those_of_the_rounds_and_of_all_rows_but_the_baseline() 
     assert [one.difference for one in (*told.findable, told.last)] == found
     few, usual, much, last = (f"{100 * share:.0f} %" for share in found)
     assert power_words(replace(told, round_s=360)) == (
-        f"5 rounds of 13 rows find a difference of {few} where rounds vary by 5 %, {usual} at 10 %, {much} at 25 %; "
+        f"5 rounds of 13 cells find a difference of {few} where rounds vary by 5 %, {usual} at 10 %, {much} at 25 %; "
         f"last run here: {last} at 9 %; each round +6 min 00 s."
     )
     with_control = power("repeats = 5\ncontrol = true")
@@ -44,18 +44,33 @@ def test_differences_are_those_of_the_rounds_and_of_all_rows_but_the_baseline() 
 def test_eighty_columns_tell_whole_what_a_plan_finds_and_of_the_last_run_alone_where_there_was_one() -> None:
     for last, words in (
         (None, r"Finds differences of \d+ % if rounds vary by 5 %, \d+ % by 10 %, \d+ % by 25 %"),
-        (0.31, r"Finds differences of \d+ % if rounds vary as in the last run, by 31 %"),
-        (5.0, r"Finds differences of over 1,000 % if rounds vary as in the last run, by 500 %"),
+        (0.12, r"Finds differences of \d+ % if rounds vary as in the last run, by 12 %"),
+        (0.31, r"Finds no difference below \d+ % \(at 31 % spread\): \+ more rounds, longer loads"),
+        (5.0, r"Finds no difference below 1,000 % \(at 500 % spread\): \+ more rounds, longer loads"),
     ):
         line = power_line(power("repeats = 5", last=last), 80)
         assert re.fullmatch(words, line), line
         assert len(line) <= 80
 
 
+def test_a_plan_that_finds_only_what_hardly_any_two_filesystems_differ_by_says_what_to_do_about_it() -> None:
+    for head, last, is_little in (
+        ("repeats = 5", None, False),
+        ("repeats = 3", None, True),
+        ("repeats = 9", 0.5, True),
+    ):
+        told = power(head, last=last)
+        usual = told.last or told.findable[1]
+        assert (usual.difference > 0.5) is is_little
+        assert decides_little(told) is is_little
+        assert ("plan more rounds (repeats; + in the console), or longer loads" in power_words(told)) is is_little
+        assert ("+ more rounds, longer loads" in power_line(told, 80)) is is_little
+
+
 def test_auto_is_told_by_its_last_look() -> None:
     told = power("repeats = 'auto'")
     assert told.findable[1].difference == detectable(12, 12, 0.1, LOOK_ALPHAS[-1])
-    assert power_words(told).startswith("12 rounds (auto: 5, 8 or 12) of 13 rows find ")
+    assert power_words(told).startswith("12 rounds (auto: 5, 8 or 12) of 13 cells find ")
     assert round(12 * told.round_s) == round(power("repeats = 12").round_s * 12), "the estimate is for all twelve"
 
 
@@ -63,8 +78,8 @@ def test_a_plan_without_verdicts_says_why() -> None:
     for head, variants, why in [
         ("repeats = 2", THIRTEEN, "No verdicts with 2 rounds: they need 3"),
         ("repeats = 5\norder = 'shuffled'", THIRTEEN, 'order = "shuffled" makes no rounds'),
-        ("repeats = 5", "[[variant]]\ntype = 'ext4'\n", "there is only one row"),
-        ("repeats = 5\nraw = true", "", "no row with a filesystem"),
+        ("repeats = 5", "[[variant]]\ntype = 'ext4'\n", "there is only one variant"),
+        ("repeats = 5\nraw = true", "", "or none with a filesystem"),
     ]:
         told = power(head, variants, last=0.1)
         assert (told.findable, told.last) == ((), None)
@@ -83,10 +98,10 @@ def test_rows_that_can_not_run_are_not_among_those_to_compare_and_with_one_alone
     # As in the grid: intervals hold for all that was planned.
     assert without(labels[-1]).findable == power_of(plan).findable
     alone = without(*labels[1:])
-    words = f"Nothing to compare: only {labels[0]} can run, 12 rows can't. Add a row that can"
+    words = f"Nothing to compare: only {labels[0]} can run, 12 variants can't. Add one that can"
     assert (alone.row_count, alone.findable) == (1, ())
     assert power_words(alone).startswith(words)
-    assert without(*labels).no_verdicts.startswith("Nothing to compare: no row can run, 13 rows can't.")
+    assert without(*labels).no_verdicts.startswith("Nothing to compare: no variant can run, 13 variants can't.")
     assert without(labels[0]).no_verdicts.startswith(f"Nothing to compare with: the baseline {labels[0]} can't run.")
     rows = offer_rows(plan_answer(plan, (), "", power=alone), (), 400)
     assert [row.tone for row in rows if row.text.startswith(words)] == ["bad"]

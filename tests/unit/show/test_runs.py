@@ -80,7 +80,9 @@ def test_each_row_has_its_title_beside_its_figures_in_80_columns_and_alike_ones_
 def test_the_pane_says_what_the_curve_and_the_best_row_are() -> None:
     run = RunEntry("r1", DONE, digest=Digest("=*#", "xfs"))
     text = " ".join(line.text for line in run_lines(run, "/runs", 80))
-    assert "best: xfs; every other row is decidedly behind by score, or misses a limit; Enter, then A says why" in text
+    assert (
+        "best: xfs; every other variant is decidedly behind by score, or misses a limit; Enter, then A says why" in text
+    )
     assert "MB/s by cell: durable MB/s of its cells in their order" in text
     assert "by cell" not in " ".join(line.text for line in run_lines(RUNS[0], "/runs", 80))
 

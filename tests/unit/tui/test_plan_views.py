@@ -21,7 +21,7 @@ from fsconsole.plan.keys import workload_toml
 from fsconsole.plan.outcome import Outcome, ThisMachine, this_machine, work_out
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.show import plan as view
-from fsconsole.show import plan_forms
+from fsconsole.show import plan_forms, plan_options
 from fsconsole.show.lines import Chip, Line, LineRows, Mark
 from fsconsole.text import GIB, MIB, cells_of, printable
 from fsconsole.tui import planfiles
@@ -128,16 +128,16 @@ def test_every_filesystem_is_listed_with_the_variants_that_each_of_its_lists_com
 def test_every_option_has_a_line_of_its_own_and_about_ten_come_first() -> None:
     for filesystem in CATALOG.filesystems:
         none = drafts.Checklist(filesystem.name)
-        lines = view.option_lines(none, filesystem, HERE)
+        lines = plan_options.option_lines(none, filesystem, HERE)
         assert len({line.key for line in lines}) == len(lines)
         options = [line for line in lines if not line.is_heading]
         assert len(options) == len(filesystem.options)
         for line in options:
             assert line.about, line
-            option = view.option_of(filesystem, line.key)
-            barred = not view.taken_values(filesystem, option, HERE)
+            option = plan_options.option_of(filesystem, line.key)
+            barred = not plan_options.taken_values(filesystem, option, HERE)
             assert line.is_faint == barred == all(chip.is_barred for chip in line.chips[1:]), line
-        heading, *common, more = view.common_lines(none, filesystem, HERE)
+        heading, *common, more = plan_options.common_lines(none, filesystem, HERE)
         assert heading.name == lines[0].name == f"Common options of {filesystem.name}"
         assert common == options[: len(common)]
         assert 8 <= len(common) <= 10
@@ -146,7 +146,7 @@ def test_every_option_has_a_line_of_its_own_and_about_ten_come_first() -> None:
 
 def test_an_option_that_is_set_is_among_the_common_ones() -> None:
     draft = drafts.with_values(new_draft(), 0, Scope.MKFS, "uninit_bg", ("off",))
-    shown = view.common_lines(draft.plan.checklists[0], EXT4, HERE)
+    shown = plan_options.common_lines(draft.plan.checklists[0], EXT4, HERE)
     assert shown[-2].key == "mkfs uninit_bg"
     assert [chip.value for chip in shown[-2].chips if chip.is_on] == ["off"]
 
@@ -170,10 +170,10 @@ def test_what_no_variant_can_have_says_why_at_the_value_at_the_filesystem_and_in
     draft = drafts.with_values(new_draft(), 0, Scope.MOUNT, "journal_async_commit", ("on",))
     draft = drafts.with_values(draft, 0, Scope.MOUNT, "commit", ("60", "600"))
     found = outcome(draft, small := TargetSpec("/dev/loop7", 256 * MIB))
-    why = "journal_async_commit needs data=writeback or data=journal, not data=ordered, the default"
-    shown = view.common_lines(draft.plan.checklists[0], EXT4, HERE, view.made_by(draft, found, 0))
+    why = "journal_async_commit needs data=writeback or data=journal"
+    shown = plan_options.common_lines(draft.plan.checklists[0], EXT4, HERE, plan_options.made_by(draft, found, 0))
     told = {line.name: (line.warning, [chip.value for chip in line.chips if chip.is_out]) for line in shown}
-    assert told["journal_async_commit"] == (f"on: left out: {why}", ["on"])
+    assert told["journal_async_commit"] == (f"on: left out: {why}; J goes to data", ["on"])
     assert told["commit"] == ("", [])
     lines = view.section_lines(draft, draft, found, CATALOG, HERE, with_variants=True)
     sections = {line.name: (line.value, line.warning) for line in lines}
@@ -184,19 +184,51 @@ def test_what_no_variant_can_have_says_why_at_the_value_at_the_filesystem_and_in
         view.warning_line(found, 300)
         == f"2 left out: {why}; 5 can't run: xfs needs at least 300.0 MiB, /dev/loop7 has 256.0 MiB"
     )
+    # Where both don't fit, the first is told whole.
+    assert view.warning_line(found, 80) == f"2 left out: {why}"
     # With the default beside it, one of each is left.
     beside = drafts.with_values(draft, 0, Scope.MOUNT, "journal_async_commit", ("default", "on"))
     assert view.totals(outcome(beside), (), (), 80)[0].startswith("3 variants (2 left out), 15 cells; ")
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "to"),
+    [
+        (("journal_async_commit", Scope.MOUNT), "on", "mount data=writeback"),
+        (("cluster_size", Scope.MKFS), "65536", "mkfs bigalloc=on"),
+        (("commit", Scope.MOUNT), "60", "mkfs journal=off"),
+    ],
+)
+def test_a_left_out_value_leads_to_the_option_that_it_needs_or_that_excludes_it(
+    option: tuple[str, Scope], value: str, to: str
+) -> None:
+    name, scope = option
+    draft = drafts.with_values(new_draft(), 0, scope, name, (value,))
+    if to == "mkfs journal=off":
+        draft = drafts.with_values(draft, 0, Scope.MKFS, "journal", ("off",))
+    made = plan_options.made_by(draft, outcome(draft), 0)
+    found = EXT4.option(name, scope)
+    assert found is not None
+    way = plan_options.way_of(draft.plan.checklists[0], EXT4, found, made)
+    assert f"{way.key}={way.value}" == to
+    # One that is compared leads nowhere.
+    assert plan_options.way_of(new_draft().plan.checklists[0], EXT4, found, ()) == plan_options.Way()
+
+
+def test_why_variants_are_left_out_fits_the_totals_of_80_columns_whole_for_every_rule() -> None:
+    for filesystem in CATALOG.filesystems:
+        for rule in filesystem.rules:
+            assert cells_of(f"9 left out: {rule.why}") <= 80, rule.why
+
+
 def test_what_a_kernel_refuses_is_barred_with_its_words() -> None:
-    lines = {line.name: line for line in view.option_lines(drafts.Checklist("ext4"), EXT4, HERE)}
+    lines = {line.name: line for line in plan_options.option_lines(drafts.Checklist("ext4"), EXT4, HERE)}
     assert all(chip.is_barred for chip in lines["mballoc"].chips[1:])
-    assert "Unknown parameter 'nomballoc'" in view.why_barred(lines["mballoc"], "off")
+    assert "Unknown parameter 'nomballoc'" in plan_options.why_barred(lines["mballoc"], "off")
     xfs = CATALOG.get("xfs")
     crc = xfs.option("crc", Scope.MKFS)
     assert crc is not None
-    assert view.taken_values(xfs, crc, HERE) == ("on",)
+    assert plan_options.taken_values(xfs, crc, HERE) == ("on",)
 
 
 def test_what_was_tried_here_counts_more_than_what_is_declared() -> None:
@@ -219,8 +251,8 @@ def test_what_was_tried_here_counts_more_than_what_is_declared() -> None:
     data, mballoc = (EXT4.option(name, Scope.MOUNT) for name in ("data", "mballoc"))
     assert data is not None
     assert mballoc is not None
-    assert view.taken_values(EXT4, data, here) == ("ordered", "writeback")
-    assert view.taken_values(EXT4, mballoc, here) == ("off",)
+    assert plan_options.taken_values(EXT4, data, here) == ("ordered", "writeback")
+    assert plan_options.taken_values(EXT4, mballoc, here) == ("off",)
     assert here.answers(EXT4, data)[0].verdict is Verdict.REFUSED
     assert here.tried == {"ext4"}
 
