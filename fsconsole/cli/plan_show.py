@@ -69,6 +69,7 @@ def plan_answer(
         timed_s=plan.estimate.timed_s,
         estimate_s=plan.estimate.elapsed_s,
         assumed_bytes_per_s=plan.estimate.assumed_bytes_per_s,
+        rate_from=plan.estimate.rate_from,
         consent=consent,
         seen=BETWEEN.join(seen),
         power=power,

@@ -19,6 +19,7 @@ from fsconsole.model.plan import (
     Equalise,
     Order,
     Plan,
+    RateFrom,
     StepKind,
     Variant,
     Write,
@@ -229,6 +230,8 @@ class PlanAnswer(Document, frozen=True):
     """Of bytes_to_write, what loads with a time limit write at most at the assumed rate."""
     timed_s: float = 0.0
     """Seconds of these loads, if the bytes of any of them have no limit but the rate; else 0."""
+    rate_from: RateFrom = RateFrom.ASSUMED
+    """Where assumed_bytes_per_s comes from: "assumed", "scratch file" (as it was written), "last run" (on the device)."""
     power: PowerAnswer | None = None
     """None of a run that is resumed."""
     directories: tuple[DirectoryAnswer, ...] = ()

@@ -295,6 +295,25 @@ Loads = frozenset[tuple[str, str, int, int]]
 """Names, kinds, threads and block sizes of a plan's loads: figures of one run tell how those of another vary if these are the same."""
 
 
+class RateFrom(str, Enum):
+    """Where the rate of an estimate comes from; values are printed and stored."""
+
+    ASSUMED = "assumed"
+    FILE = "scratch file"
+    """As the file of a scratch device was written when it was made."""
+    RUN = "last run"
+    """As the last run on the device measured."""
+
+    @property
+    def words(self) -> str:
+        """The same, behind a rate."""
+        return {
+            "assumed": "assumed",
+            "scratch file": "as the scratch file was written",
+            "last run": "as its last run measured",
+        }[self.value]
+
+
 class Estimate(Wire, frozen=True):
     """Cost of a plan: upper limit of bytes written to targets, seconds, and the assumed rate."""
 
@@ -307,6 +326,7 @@ class Estimate(Wire, frozen=True):
     """Of bytes_to_write, what loads with a time limit write at most, at that rate: how much it is shows when they run."""
     timed_s: float = 0.0
     """Seconds of these loads, if the bytes of any of them have no limit but the rate; else 0."""
+    rate_from: RateFrom = RateFrom.ASSUMED
 
 
 class Plan(Wire, frozen=True):

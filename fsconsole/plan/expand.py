@@ -13,7 +13,19 @@ from typing import Any
 from fsconsole import units
 from fsconsole.catalog.filesystem import NOTHING_KNOWN, Catalog, Filesystem, Known
 from fsconsole.errors.targets import NoCellRuns, PlanBadValue
-from fsconsole.model.plan import ArraySpec, Cell, Equalise, Estimate, Keep, Order, Plan, Setting, Step, StepKind
+from fsconsole.model.plan import (
+    ArraySpec,
+    Cell,
+    Equalise,
+    Estimate,
+    Keep,
+    Order,
+    Plan,
+    RateFrom,
+    Setting,
+    Step,
+    StepKind,
+)
 from fsconsole.model.state import OPEN_STATUSES, RunState
 from fsconsole.model.workload import BUILT_IN, Workload, WorkloadKind
 from fsconsole.plan import arrays, planfile, raw
@@ -138,6 +150,10 @@ def _timed_bytes(load: Workload, bytes_per_s: float) -> float:
     return max(0.0, min(most, load.limit_bytes or most) - load.added_bytes)
 
 
+def _rate_from(target: TargetSpec) -> RateFrom:
+    return RateFrom.RUN if target.is_measured else RateFrom.FILE if target.bytes_per_s else RateFrom.ASSUMED
+
+
 def _assumed_bytes_per_s(target: TargetSpec) -> float:
     return target.bytes_per_s or (ROTATING_BYTES_PER_S if target.is_rotating else FLASH_BYTES_PER_S)
 
@@ -243,7 +259,8 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
         cells.append(replace(placed, steps=steps))
     baseline, against = rows.baseline_of(plan_file)
     sizes = {one.path: one.size_bytes for one in (*targets, *(member for site in sites for member in site.members))}
-    speed = min(map(_assumed_bytes_per_s, targets), default=FLASH_BYTES_PER_S)
+    slowest = min(targets, key=_assumed_bytes_per_s)
+    cost = estimate(cells, sizes, catalog, _assumed_bytes_per_s(slowest))
     return Plan(
         title=plan_file.title,
         source=plan_file.source,
@@ -252,7 +269,7 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
         repeats=plan_file.repeats,
         targets=tuple(target.path for target in targets),
         cells=tuple(cells),
-        estimate=estimate(cells, sizes, catalog, speed),
+        estimate=replace(cost, rate_from=_rate_from(slowest)),
         baseline=baseline,
         against=against,
         notes=rows.notes + _notes(plan_file, targets, sites, choices) + _crash_notes(cells, catalog),
@@ -554,7 +571,7 @@ def plan_left(state: RunState, catalog: Catalog) -> Plan:
         and (cell.variant.is_raw or cell.variant.is_directory or filesystem_of(cell, catalog))
     ]
     cost = estimate(counted, sizes, catalog, whole.estimate.assumed_bytes_per_s)
-    return replace(whole, cells=cells, estimate=cost)
+    return replace(whole, cells=cells, estimate=replace(cost, rate_from=whole.estimate.rate_from))
 
 
 def size_bounds(plan: PlanFile, catalog: Catalog) -> tuple[int, int]:

@@ -177,7 +177,9 @@ class TargetSpec:
     is_rotating: bool = False
     is_flash: bool = False
     bytes_per_s: float = 0.0
-    """Rate at which the file of a scratch device was written when it was made; 0: not known."""
+    """Rate at which the last run on it wrote, or the file of a scratch device when it was made; 0: not known."""
+    is_measured: bool = False
+    """True if that is a run's rate."""
     notes: tuple[str, ...] = ()
     """Notes for the operator: its stripes, and misalignment."""
     is_directory: bool = False
@@ -192,6 +194,11 @@ class TargetSpec:
     def scheduled(self) -> tuple[QueueSpec, ...]:
         """The queues that have a scheduler and a number of requests."""
         return self.queues or (QueueSpec(self.sysfs_name),)
+
+
+def with_rate(target: TargetSpec, bytes_per_s: float) -> TargetSpec:
+    """Return a target with the rate that a run on it measured; as it is for 0, where none did."""
+    return replace(target, bytes_per_s=bytes_per_s, is_measured=True) if bytes_per_s else target
 
 
 NO_DEVICE = TargetSpec("DEVICE", 0)

@@ -16,12 +16,12 @@ from fsconsole.catalog.loader import load_catalog
 from fsconsole.catalog.tables import raise_all
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import NoCellRuns, PlanBadValue, PlanMissing
-from fsconsole.model.plan import Cell, Keep, Plan, StepKind
+from fsconsole.model.plan import Cell, Keep, Plan, RateFrom, StepKind
 from fsconsole.model.state import CellStatus, RunState
 from fsconsole.model.verdicts import LEAST_ROUNDS
 from fsconsole.model.workload import BUILT_IN, Workload
 from fsconsole.plan.draft import plan_to_toml
-from fsconsole.plan.expand import FLASH_BYTES_PER_S, ROTATING_BYTES_PER_S, workload_choices
+from fsconsole.plan.expand import FLASH_BYTES_PER_S, workload_choices
 from fsconsole.plan.planfile import (
     AUTO_REPEATS,
     DEFAULT_REPEATS,
@@ -289,10 +289,10 @@ def _time_notes(plan: Plan, lasts_s: float, budget_s: float, pace: Pace | None) 
     bytes_per_s = plan.estimate.assumed_bytes_per_s
     if pace is not None:
         basis = "by the last run of this load here"
-    elif bytes_per_s in (ROTATING_BYTES_PER_S, FLASH_BYTES_PER_S):
+    elif plan.estimate.rate_from is RateFrom.ASSUMED:
         basis = f"at {format_rate(bytes_per_s)}: a guess, the next call knows better"
     else:
-        basis = f"at {format_rate(bytes_per_s)}, as the scratch file was written; the next call knows better"
+        basis = f"at {format_rate(bytes_per_s)}, {plan.estimate.rate_from.words}; the next call knows better"
     if lasts_s > budget_s:
         yield f"Does not fit in {asked}: the shortest plan, {plan.repeats} rounds, takes est. {lasts} ({basis})."
     else:

@@ -23,6 +23,7 @@ from fsconsole.devices.settings import queues_of
 from fsconsole.devices.snapshot import find_device, take_snapshot
 from fsconsole.errors.runs import NotRoot
 from fsconsole.errors.targets import DeviceRefused, NotAsShown
+from fsconsole.journal.rates import measured_rates
 from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.model.command import Executor
 from fsconsole.model.device import Device
@@ -32,7 +33,7 @@ from fsconsole.plan.arrays import EVERY_LEVEL, stripes_of
 from fsconsole.plan.expand import build_plan, require_runnable, size_bounds
 from fsconsole.plan.inodes import MKE2FS_CONF, parse_mke2fs_conf
 from fsconsole.plan.lines import telling_lines
-from fsconsole.plan.planfile import NO_DEVICE, PlanFile, QueueSpec, TargetSpec
+from fsconsole.plan.planfile import NO_DEVICE, PlanFile, QueueSpec, TargetSpec, with_rate
 from fsconsole.plan.read import read_named
 from fsconsole.preflight.findings import missing_tools, what_is_known
 from fsconsole.preflight.machine import array_support, require_free_array_name, require_tools
@@ -118,7 +119,10 @@ def prepare(
         require_answer(device.path, device.size_bytes, executor)
     reports = tuple(inspect_device(device.path, context) for device in devices)
     graph = take_snapshot().graph
-    targets = tuple(target_spec(report.device, graph) for report in reports)
+    rates = measured_rates(runs_dir, [report.identity for report in reports])
+    targets = tuple(
+        with_rate(target_spec(report.device, graph), rates.get(report.identity.stable_key(), 0.0)) for report in reports
+    )
     expanded = _expanded(plan_file, targets, executor, run_id)
     expanded = replace(expanded, notes=expanded.notes + notes)
     require_apart(expanded, reports)

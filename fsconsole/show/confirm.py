@@ -8,7 +8,7 @@ from fsconsole.model.answers import PlanAnswer, TargetAnswer
 from fsconsole.model.device import Identity
 from fsconsole.show.devices import others, within_boot
 from fsconsole.show.lines import TextLine, block
-from fsconsole.show.plan_text import power_words, size_words, target_facts, target_told
+from fsconsole.show.plan_text import power_words, rate_words, size_words, target_facts, target_told
 from fsconsole.show.run import Going
 from fsconsole.text import counted, listed, printable, shorten_middle
 from fsconsole.units import format_guess
@@ -172,7 +172,7 @@ def _of_plan(offer: PlanAnswer, width: int) -> list[TextLine]:
     size, lasts = size_words(offer), format_guess(offer.estimate_s)
     rows = block(offer.title or "a plan without a title", width, "strong")
     rows += _names(offer.rows, width)
-    rows += block(f"{cells}, {size}, about {lasts}", width)
+    rows += block(f"{cells}, {size}, about {lasts} {rate_words(offer)}", width)
     if offer.power is not None and offer.cell_count:
         rows += block(power_words(offer.power), width, "bad" if offer.power.row_count < _LEAST_ROWS else "")
     missing = offer.cell_count - offer.runnable

@@ -20,7 +20,7 @@ from fsconsole.plan.planfile import PlanFile, TargetSpec, VariantText
 from fsconsole.plan.rows import Candidate
 from fsconsole.plan.sizing import pilot_steps
 from fsconsole.show.lines import EVERY, OTHER, Chip, Line, Mark
-from fsconsole.show.plan_text import STEP_WIDTH, acts_of, cell_words, size_words
+from fsconsole.show.plan_text import STEP_WIDTH, acts_of, cell_words, rate_words, size_words
 from fsconsole.text import cells_of, listed, printable, shorten_end, shorten_middle
 
 MADE = "made"
@@ -282,7 +282,8 @@ def totals(
         size = size_words(plan.estimate, is_short=True)
         first = f"{counts}; {size.replace(' to write', '') if is_out and can else size}, about {lasts}"
     first = shorten_end(first, width)
-    return first, _devices(disks, missing, width, together=plan.cells[0].array is not None)
+    rate = rate_words(plan.estimate)
+    return first, _devices(disks, missing, width, rate, together=plan.cells[0].array is not None)
 
 
 def name_line(draft: Draft, unsaved: str, width: int, rows: Sequence[str] = (), shared: Sequence[str] = ()) -> str:
@@ -318,7 +319,10 @@ def unable(outcome: Outcome) -> str:
     return f"No cell of this plan can run: {reasons or 'no variant is ticked'}."
 
 
-def _devices(disks: Sequence[TargetSpec], missing: Sequence[str], width: int, *, together: bool = False) -> str:
+def _devices(
+    disks: Sequence[TargetSpec], missing: Sequence[str], width: int, rate: str = "", *, together: bool = False
+) -> str:
+    """Return the devices in a line, with the rate that the estimate takes where that is known and has room."""
     if missing:
         return shorten_middle(f"{', '.join(missing)}: not there any more; tick another (1).", width)
     if not disks:
@@ -326,6 +330,8 @@ def _devices(disks: Sequence[TargetSpec], missing: Sequence[str], width: int, *,
     named = (f"{disk.path} ({units.format_bytes(disk.size_bytes)})" for disk in disks)
     where = "on arrays of" if together else "on"
     whole = printable(f"{where} {', '.join(named)}")
+    if cells_of(f"{whole}, {rate}") <= width and rate:
+        return f"{whole}, {rate}"
     if cells_of(whole) <= width:
         return whole
     names = " ".join(disk.path.removeprefix("/dev/") for disk in disks)

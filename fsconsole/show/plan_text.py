@@ -169,13 +169,12 @@ def _life(
         )
         yield from _steps(cell.steps, width)
     lasts = units.format_guess(plan.estimate.elapsed_s)
-    rate = units.format_rate(plan.estimate.assumed_bytes_per_s)
     yield ""
     for said in (*sizes_in_words(plan), *limits_in_words(plan)):
         yield from hanging("", printable(said) + ".", width)
     size = size_words(plan.estimate, f"to write{_of_it(able, targets)}")
     early = f"; less if it ends after round {' or '.join(map(str, LOOKS[:-1]))}" if plan.is_auto else ""
-    yield from hanging("", f"Costs: {size}; about {lasts}, if a disk takes {rate}{early}.", width)
+    yield from hanging("", f"Costs: {size}; about {lasts}, {rate_words(plan.estimate)}{early}.", width)
     if power is not None:
         # No line ends between a number and its sign.
         told = power_words(power).replace(" %", "\N{NO-BREAK SPACE}%")
@@ -216,6 +215,11 @@ def size_words(of: Estimate | PlanAnswer, verb: str = "to write", *, is_short: b
         return f"{units.format_bytes(most_bytes)} {verb}{timed}"
     most = f", at most {units.format_bytes(most_bytes)}" if most_bytes > likely_bytes and not is_short else ""
     return f"about {units.format_bytes(likely_bytes)}{most} {verb}{timed}"
+
+
+def rate_words(of: Estimate | PlanAnswer) -> str:
+    """Return by which rate a duration was estimated, and where that comes from: "at 500 MB/s (assumed)"."""
+    return f"at {units.format_rate(of.assumed_bytes_per_s)} ({of.rate_from.words})"
 
 
 _LARGEST_SHOWN = 10.0

@@ -15,6 +15,7 @@ import pytest
 from textual.widgets import Input
 
 from fsconsole.client.children import Done
+from fsconsole.devices.identity import listed_identity
 from fsconsole.devices.scratch import Scratch
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.answers import StepAnswer
@@ -22,7 +23,7 @@ from fsconsole.model.device import Identity
 from fsconsole.model.plan import StepKind
 from fsconsole.model.wire import encode
 from fsconsole.tui import planfiles
-from fsconsole.tui.screens import base, plan_files
+from fsconsole.tui.screens import base, plan_count
 from fsconsole.tui.screens.confirm import ConfirmScreen
 from fsconsole.tui.screens.dialogs import Dialog
 from fsconsole.tui.widgets.lists import Choices
@@ -36,6 +37,17 @@ from tests.tui.waiting import flat
 
 def on_a_device() -> Scripted:
     return Scripted({"catalog": catalog_answer(), "devices": device_answer("/dev/loop7", 2**30)})
+
+
+async def test_a_device_that_a_run_has_measured_is_counted_at_that_rate_which_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    key = listed_identity(device_at("/dev/loop7", 2**30)).stable_key()
+    monkeypatch.setattr(plan_count, "measured_rates", lambda _runs_dir: {key: 40e6})
+    async with at_plan(children=on_a_device(), targets=("/dev/loop7",)) as hand:
+        await hand.sees("on /dev/loop7 (1.0 GiB), at 40.0 MB/s (as its last run measured)")
+        assert hand.screen.count.outcome.plan is not None
+        assert hand.screen.count.outcome.plan.estimate.assumed_bytes_per_s == 40e6
 
 
 async def test_the_ticked_device_is_reckoned_with_and_no_cell_at_all_is_told_and_not_begun() -> None:
@@ -223,7 +235,7 @@ async def test_a_plan_whose_run_was_started_here_is_left_without_a_question_unti
     async def confirmed(*_: object) -> RunFolder:
         return folder
 
-    monkeypatch.setattr(plan_files, "confirmed", confirmed)
+    monkeypatch.setattr(plan_start, "confirmed", confirmed)
     async with at_plan(children=on_a_device(), targets=("/dev/loop7",)) as hand:
         await hand.filesystem("btrfs")
         for changed in (False, True):

@@ -11,10 +11,11 @@ from textual.widgets import Static
 
 from fsconsole.catalog.filesystem import Catalog
 from fsconsole.client.runs import last_spreads
+from fsconsole.journal.rates import DeviceKey, measured_rates
 from fsconsole.model.plan import Loads
 from fsconsole.plan.inodes import MKE2FS_CONF, parse_mke2fs_conf
 from fsconsole.plan.outcome import Outcome
-from fsconsole.plan.planfile import TargetSpec
+from fsconsole.plan.planfile import TargetSpec, with_rate
 from fsconsole.show import plan as view
 from fsconsole.show.plan_text import power_line
 from fsconsole.system.files import read_text_or
@@ -53,6 +54,8 @@ class PlanCount:
         self._is_counting = self._is_stale = False
         self._last_spreads: Mapping[Loads, float] = {}
         """Of the last runs on this machine; empty where there is none, or it isn't read yet."""
+        self._rates: Mapping[DeviceKey, float] = {}
+        """Of the devices of these runs."""
         self._mke2fs = parse_mke2fs_conf(read_text_or(MKE2FS_CONF, ""))
 
     @property
@@ -86,10 +89,11 @@ class PlanCount:
             await asyncio.sleep(0.05)
 
     async def look_back(self) -> None:
-        """Count again with the spreads of the last runs, if there are any."""
-        before = self._last_spreads
-        self._last_spreads = await in_background(partial(last_spreads, self._screen.session.runs_dir))
-        if self._last_spreads != before:
+        """Count again with the spreads and rates of the last runs, if there are any."""
+        runs_dir, before = self._screen.session.runs_dir, (self._last_spreads, self._rates)
+        self._last_spreads = await in_background(partial(last_spreads, runs_dir))
+        self._rates = await in_background(partial(measured_rates, runs_dir))
+        if (self._last_spreads, self._rates) != before:
             self.start()
 
     async def read_targets(self) -> None:
@@ -102,6 +106,13 @@ class PlanCount:
         if lost:
             self._show()
             self._screen.say_at_hand(" ".join(lost), style="$warning")
+
+    @property
+    def _measured_disks(self) -> tuple[TargetSpec, ...]:
+        """The devices, each with the rate that the last run on it measured, as `fsconsole plan` counts with it."""
+        ticks = self._screen.session.ticks
+        keys = (ticks[disk.path].stable_key() if disk.path in ticks else () for disk in self.disks)
+        return tuple(with_rate(disk, self._rates.get(key, 0.0)) for disk, key in zip(self.disks, keys, strict=True))
 
     def _tell_kept(self) -> None:
         """Have whoever leaves told that a changed plan is kept, or asked where it isn't."""
@@ -118,7 +129,7 @@ class PlanCount:
                 draft, counted_for, here = self._edited.draft, self._ground, self._machine.here
                 await self._keep()
                 outcome = await plan_files.counted(
-                    draft, self.disks, self._catalog, here, self._last_spreads, self._mke2fs
+                    draft, self._measured_disks, self._catalog, here, self._last_spreads, self._mke2fs
                 )
                 self.draft, self.outcome, self.is_done = draft, outcome, True
                 self._counted_for = counted_for

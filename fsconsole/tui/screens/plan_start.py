@@ -28,7 +28,7 @@ async def begun(screen: ConsoleScreen, edited: EditedPlan, count: PlanCount) -> 
         return None
     if not (await _is_able(screen, count) and await _has_target(screen, count) and await _is_able(screen, count)):
         return None
-    folder = await _confirmed(screen, edited.draft.text, count.outcome.plan)
+    folder = await confirmed(screen, edited.draft.text, count.outcome.plan)
     if folder is not None:
         edited.started()
     return folder
@@ -51,7 +51,7 @@ async def _has_target(screen: ConsoleScreen, count: PlanCount) -> bool:
     return True
 
 
-async def _confirmed(screen: ConsoleScreen, text: str, plan: Plan | None) -> RunFolder | None:
+async def confirmed(screen: ConsoleScreen, text: str, plan: Plan | None) -> RunFolder | None:
     """Ask whether what is on the ticked devices may be wiped, and return the run that was started; None for none.
 
     Raises PlanUnwritable.

@@ -19,7 +19,7 @@ from fsconsole.plan import draft as drafts
 from fsconsole.plan.draft import Draft, new_draft
 from fsconsole.plan.keys import workload_toml
 from fsconsole.plan.outcome import Outcome, ThisMachine, this_machine, work_out
-from fsconsole.plan.planfile import TargetSpec
+from fsconsole.plan.planfile import TargetSpec, with_rate
 from fsconsole.show import plan as view
 from fsconsole.show import plan_forms, plan_options
 from fsconsole.show.lines import Chip, Line, LineRows, Mark
@@ -73,7 +73,13 @@ def test_totals_are_what_the_plan_says_of_itself_what_was_assumed_or_why_there_i
     disk = TargetSpec("/dev/loop7", 100 * GIB)
     first, second = view.totals(outcome(new_draft(), disk), (disk,), (), 80)
     assert first == "2 variants, 10 cells; about 55.1 GiB to write, about 2 min 31 s"
-    assert second == "on /dev/loop7 (100.0 GiB)"
+    assert second == "on /dev/loop7 (100.0 GiB), at 500 MB/s (assumed)"
+    measured = with_rate(disk, 20e6)
+    assert view.totals(outcome(new_draft(), measured), (disk,), (), 80)[1] == (
+        "on /dev/loop7 (100.0 GiB), at 20.0 MB/s (as its last run measured)"
+    )
+    # Which device it is goes before how fast it is.
+    assert view.totals(outcome(new_draft(), measured), (disk,), (), 40)[1] == "on /dev/loop7 (100.0 GiB)"
     assert "No device is ticked" in view.totals(outcome(new_draft()), (), (), 80)[1]
     assert view.totals(None, (), (), 80)[0] == "counting ..."
     listed = "".join(f'[[variant]]\ntype = "{name}"\n' for name in ("ext4", "xfs"))
