@@ -23,7 +23,7 @@ from fsconsole.model.device import Identity
 from fsconsole.model.plan import StepKind
 from fsconsole.model.wire import encode
 from fsconsole.tui import planfiles
-from fsconsole.tui.screens import base, plan_count
+from fsconsole.tui.screens import base, plan_count, plan_start
 from fsconsole.tui.screens.confirm import ConfirmScreen
 from fsconsole.tui.screens.dialogs import Dialog
 from fsconsole.tui.widgets.lists import Choices
