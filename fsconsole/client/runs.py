@@ -75,6 +75,8 @@ class ListedRun:
     """Cells that can run and have ended, whatever end; what is shown as done."""
     runnable: int = 0
     """Cells that can run; the others of cell_count can't."""
+    repeated: int = 0
+    """Of these, the cells of disturbed rounds that ran again: more than was planned."""
 
 
 def look(folder: RunFolder) -> Look:
@@ -138,6 +140,7 @@ def look_at(folder: RunFolder) -> ListedRun:
         status="imported" if folder.is_imported else status,
         cells_ended=cells.ended,
         runnable=cells.able,
+        repeated=cells.repeated,
     )
 
 

@@ -375,9 +375,14 @@ class CellCount:
 
     @property
     def other_words(self) -> str:
-        """Suffix for repeated and unavailable cells: ", 2 repeated, 3 can't run"; empty if there are none."""
+        """Suffix for repeated and unavailable cells: " (10 planned + 2 repeated), 3 can't run"; empty if there are none."""
         unable = f", {self.unable:,} {cell_word(CellStatus.UNAVAILABLE)}" if self.unable else ""
-        return f", {self.repeated:,} repeated{unable}" if self.repeated else unable
+        return f"{repeated_words(self.able, self.repeated)}{unable}"
+
+
+def repeated_words(cells: int, repeated: int) -> str:
+    """Return why there are more cells than were planned, as a suffix: " (10 planned + 2 repeated)"; empty if there are not."""
+    return f" ({cells - repeated:,} planned + {repeated:,} repeated)" if repeated else ""
 
 
 def count_cells(state: RunState) -> CellCount:
@@ -398,7 +403,7 @@ def cells_in_words(state: RunState) -> str:
     numbers = {status: sum(cell.status is status for cell in state.cells) for status in CellStatus}
     words = ", ".join(f"{number} {cell_word(status)}" for status, number in numbers.items() if number)
     repeated = count_cells(state).repeated
-    total = counted(len(state.cells), "cell") + (f", {repeated} of them of repeated rounds" if repeated else "")
+    total = counted(len(state.cells), "cell") + repeated_words(len(state.cells), repeated)
     early = next(
         (f"; {look.words}" for look in state.looks if look.decided and look.round < state.request.plan.repeats), ""
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from fsconsole.devices.hazards import CONTENT_CHECKS
+from fsconsole.devices.hazards import CONTENT_CHECKS, SCRATCH_KEPT
 from fsconsole.devices.state import Claim
 from fsconsole.model.device import Device, Hazard, MdArray
 from fsconsole.plan.arrays import stripes_of
@@ -16,6 +16,7 @@ from fsconsole.units import format_bytes, format_bytes_exact, format_percent, fo
 _LABEL_WIDTH = 12
 _LEAST_WIDTH = 10
 _MANY_LINES = 40
+_TOOL = "tool error"
 _STATES = {Claim.FREE: "free", Claim.HAZARDOUS: "warning", Claim.IN_USE: "", Claim.UNKNOWN: ""}
 
 
@@ -38,13 +39,16 @@ def details(
         *_contents(device),
         *_stripes(device, listing),
         *_settings(device),
+        *((_TOOL, _parted(hazard)[1], "") for hazard in entry.refusals if _parted(hazard)[1]),
     ]
     lines: list[Part] = []
     for label, text, tone in told:
         # A line without a label at all begins at the left, and so does what follows it.
         lead = _LABEL_WIDTH if label else 0
         room = max(width, _LABEL_WIDTH + _LEAST_WIDTH) - lead
-        for number, line in enumerate(wrap(printable(text), room, max_lines=_MANY_LINES)):
+        # A tool's own words may be many, and tell an admin little.
+        most = 1 if label == _TOOL else _MANY_LINES
+        for number, line in enumerate(wrap(printable(text), room, max_lines=most)):
             lines.append((pad_right("" if number else label, lead), line, tone))
     return tuple(lines)
 
@@ -63,8 +67,12 @@ def _wiping(entry: ListedEntry, listing: Listing, *, is_root: bool) -> Iterator[
         yield "to free it", remedy(entry, listing), ""
     for hazard in entry.refusals:
         yield "refused", _reason(hazard, entry.device), "warning"
+    is_own = entry.device.is_scratch and all(hazard.check != SCRATCH_KEPT for hazard in entry.hazards)
     for hazard in entry.questions:
-        yield "to be lost" if hazard.check in CONTENT_CHECKS else "hazard", _reason(hazard, entry.device), ""
+        if is_own and hazard.check in CONTENT_CHECKS:
+            yield "last run", f"{_who(hazard, entry.device)}left {hazard.reason.removeprefix('holds ')}", ""
+        else:
+            yield "to be lost" if hazard.check in CONTENT_CHECKS else "hazard", _reason(hazard, entry.device), ""
     if entry.device.is_scratch:
         yield "scratch", "wiped without a question while it is blank or as a run left it", ""
         made = entry.device.loop.made_ns if entry.device.loop is not None else 0
@@ -81,9 +89,19 @@ def _wiping(entry: ListedEntry, listing: Listing, *, is_root: bool) -> Iterator[
         yield "not checked", how, ""
 
 
+def _who(hazard: Hazard, device: Device) -> str:
+    return "" if hazard.device == device.path else f"{hazard.device} "
+
+
 def _reason(hazard: Hazard, device: Device) -> str:
-    who = "" if hazard.device == device.path else f"{hazard.device} "
-    return f"{who}{hazard.reason}. {hazard.hint}"
+    return f"{_who(hazard, device)}{_parted(hazard)[0]}. {hazard.hint}"
+
+
+def _parted(hazard: Hazard) -> tuple[str, str]:
+    """Return a reason without the error of the tool that could not look, and the first line of that; empty for none."""
+    told, _, error = hazard.reason.partition(": `")
+    said = error.partition("` failed with exit code ")[2].partition(": ")[2]
+    return (f"{told} can't be read", said.splitlines()[0]) if said else (hazard.reason, "")
 
 
 def _identity(device: Device) -> Iterator[Part]:

@@ -345,6 +345,10 @@ def _targets(targets: Sequence[TargetAnswer], width: int) -> Iterator[str]:
             yield from hanging(" " * (2 + len(text) - len(said)), said, width)
 
 
+_NOTHING = ("nothing", "no signature")
+"""Beginnings of what a target holds that looks empty."""
+
+
 def target_told(target: TargetAnswer, *, is_meant: bool = True) -> Iterator[tuple[str, str]]:
     """Yield a target line by line, printable, each with its tone: facts, what would be lost, hazards."""
     kind = "scratch device, " if target.scratch else ""
@@ -355,7 +359,9 @@ def target_told(target: TargetAnswer, *, is_meant: bool = True) -> Iterator[tupl
     if target.stands_on:
         yield printable(f"  {target.stands_on}"), ""
     if not target.refused:
-        lead = "would be LOST:" if is_meant and not target.scratch else "holds"
+        # What is on a scratch device that needs no consent is as a run left it.
+        own = "holds the last run's" if target.scratch and not target.loss.startswith(_NOTHING) else "holds"
+        lead = "would be LOST:" if is_meant and not target.scratch else own
         yield printable(f"  {lead} {target.loss}"), "" if target.scratch else "bad"
     if target.changed:
         yield printable(f"  {target.changed}"), ""

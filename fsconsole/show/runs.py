@@ -14,7 +14,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.state import OPEN_STATUSES, CellState, CellStatus, RunState
 from fsconsole.results.advice import advise
 from fsconsole.results.content import instant
-from fsconsole.results.figures import RESUME, count_cells
+from fsconsole.results.figures import RESUME, count_cells, repeated_words
 from fsconsole.results.grid import build_grid
 from fsconsole.results.sides import SideComparison, compare_sides, sides_of
 from fsconsole.results.sides_text import sides_text
@@ -162,7 +162,8 @@ def run_lines(run: RunEntry, directory: str, width: int) -> tuple[TextLine, ...]
     if run.listed.created_wall_ns is not None:
         facts.append(f"started {instant(run.listed.created_wall_ns)}")
         unable = run.listed.cell_count - run.listed.runnable
-        facts.append(f"{run.listed.cells_ended} of {counted(run.listed.runnable, 'cell')} ended")
+        more = repeated_words(run.listed.runnable, run.listed.repeated)
+        facts.append(f"{run.listed.cells_ended} of {counted(run.listed.runnable, 'cell')} ended{more}")
         facts += [f"{unable} can't run"] if unable else []
     facts.append(f"{format_bytes(run.size_bytes)} in {directory}")
     # Where a directory's name is long, the last lines take a key to be seen.

@@ -144,6 +144,7 @@ class RunScreen(ConsoleScreen):
         "The variants of a run, ranked so far, and its running cell.\n"
         "The console only watches: the run continues when you leave it, and when the terminal is lost.\n"
         "\n"
+        "cells        ended, of those that can run; repeated: a disturbed round ran again\n"
         "n            rounds that a figure and its bar are of; 4 has the verdicts\n"
         "vs           difference over the rounds that a row and the baseline have\n"
         "             finished; in brackets while one of them has more than these\n"

@@ -114,8 +114,8 @@ def test_a_disturbed_round_is_repeated_before_the_look_at_most_one_in_five_round
     cells = tuple(changed(state.request.plan.cells[n], index=24 + n - 6, redo=1) for n in (6, 7))
     state = told(state, RoundRepeated(1, 4, again.reason, cells))
     assert not is_look_possible(state), "its repetition is still to run"
-    assert cells_in_words(state).startswith("26 cells, 2 of them of repeated rounds: ")
-    assert count_cells(state).words.endswith(" of 26 cells, 2 repeated")
+    assert cells_in_words(state).startswith("26 cells (24 planned + 2 repeated): ")
+    assert count_cells(state).words.endswith(" of 26 cells (24 planned + 2 repeated)")
     runs = replace(state, current_cell=24, cells=(*state.cells[:24], build.running(24), state.cells[25]))
     assert event_line(build.snapshot(runs), 80).startswith("round 4 runs again, 2 cells more: ")
     state = replace(state, cells=(*state.cells[:24], build.done(24), build.done(25)))

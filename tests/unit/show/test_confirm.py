@@ -64,6 +64,13 @@ def test_of_many_other_runs_two_are_named_above_the_devices_and_none_is_a_line_l
     assert "other run" not in text_of(one)
 
 
+def test_what_a_run_left_on_a_scratch_device_is_no_loss_and_is_named_as_that() -> None:
+    left = target("/dev/loop0", scratch=True, loss="ext4 'bench', UUID 1")
+    assert "holds the last run's ext4 'bench', UUID 1" in words_of(read(document(left)))
+    assert "holds nothing" in words_of(read(document(SCRATCH)))
+    assert "LOST" not in words_of(read(document(left)))
+
+
 def test_a_refused_target_is_never_begun_with_nor_a_plan_of_which_no_cell_can_run() -> None:
     refused = read(document(target("/dev/sdb", hazards=(hazard("/dev/sdb", "is mounted on /srv", "refused"),))))
     assert not may_begin(refused, "sdb")
@@ -98,7 +105,10 @@ def test_what_would_be_lost_cells_bytes_and_time_are_shown() -> None:
 def test_what_is_compared_is_named_above_the_counts_in_two_lines_at_most_and_the_rest_is_counted() -> None:
     shown = [row.text for row in offer_rows(read(document(DISK)), (), 74)]
     at = shown.index("two tiny [/x] cells")
-    assert shown[at + 1 : at + 3] == ["ext4 delalloc, ext4 nodelalloc", "2 cells, 3.0 GiB to write, about 4 min 02 s"]
+    assert shown[at + 1 : at + 3] == [
+        "ext4 delalloc, ext4 nodelalloc",
+        "2 cells, 3.0 GiB to write, about 4 min 02 s at 100 MB/s (assumed)",
+    ]
     assert not any("ext4 delalloc" in row.text for row in offer_rows(read(document(DISK, rows=())), (), 74))
     short = tuple(f"ext4 commit={seconds}" for seconds in range(1000))
     for names in (short, tuple(f"{name} {'x' * 300} end" for name in short)):

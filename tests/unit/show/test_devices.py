@@ -10,7 +10,7 @@ import pytest
 from fsconsole.devices.identity import listed_identity
 from fsconsole.devices.state import Claim, DevicesAnswer, DeviceState, ListedDevice
 from fsconsole.errors import ChildFailed
-from fsconsole.model.device import Device, Identity, MdArray
+from fsconsole.model.device import Device, Hazard, Identity, MdArray, Verdict
 from fsconsole.model.wire import encode
 from fsconsole.show.device_details import details
 from fsconsole.show.devices import (
@@ -194,6 +194,35 @@ def test_lines_of_the_pane_fit_and_lose_nothing_of_any_device_of_the_box() -> No
             assert all("..." not in text for _, text, _ in lines), width
     for device in (*SYSTEM, *MEMBERS, *STORAGE_BOX):
         assert told(BOX, device.path).startswith(device.path)
+
+
+def pane_of(device: Device, *hazards: Hazard) -> list[tuple[str, str]]:
+    listed_one = ListedDevice.of(device, DeviceState(Claim.FREE, "free"), hazards, ())
+    listing = parse_listing(encode(DevicesAnswer((listed_one,), ())))
+    lines = details(listing.entries[0], listing, 76, is_root=True, read_tests={})
+    return [(label.strip(), text) for label, text, _ in lines]
+
+
+def test_what_a_run_left_on_a_scratch_device_is_told_as_that_and_what_somebody_keeps_there_as_a_loss() -> None:
+    held = Hazard("filesystem", Verdict.ASKED, SCRATCH.path, "holds ext4 'x'", "Mount it read-only.", waits=False)
+    kept = Hazard("scratch-kept", Verdict.ASKED, SCRATCH.path, "is a scratch device, but grown", "Look.", waits=False)
+    assert ("last run", "left ext4 'x'") in pane_of(SCRATCH, held)
+    assert "Mount it" not in str(pane_of(SCRATCH, held))
+    for device, hazards in ((SCRATCH, (held, kept)), (FREE, (held,))):
+        lost = [text for label, text in pane_of(device, *hazards) if label == "to be lost"]
+        assert lost == [f"{'' if device is SCRATCH else f'{SCRATCH.path} '}holds ext4 'x'. Mount it read-only."]
+
+
+def test_a_tools_error_takes_one_line_and_the_last_one() -> None:
+    said = "wipefs: error: /dev/sdg: probing initialization failed: Input/output error\nand more\nand more"
+    why = f"the signatures on /dev/sdg: `wipefs --no-act --json --output DEVICE,OFFSET /dev/sdg` failed with exit code 1: {said}"
+    told = pane_of(FREE, Hazard("undetermined", Verdict.REFUSED, FREE.path, why, "The disk fails.", waits=False))
+    assert ("refused", "the signatures on /dev/sdg can't be read. The disk fails.") in told
+    assert told[-1][0] == "tool error"
+    assert told[-1][1].startswith("wipefs: error: /dev/sdg")
+    assert told[-1][1].endswith("Input/output error")
+    assert "more" not in str(told)
+    assert sum("wipefs" in text for _, text in told) == 1
 
 
 def test_the_line_below_tells_counts_and_age() -> None:

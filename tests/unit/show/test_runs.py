@@ -87,6 +87,13 @@ def test_the_pane_says_what_the_curve_and_the_best_row_are() -> None:
     assert "by cell" not in " ".join(line.text for line in run_lines(RUNS[0], "/runs", 80))
 
 
+def test_more_cells_than_were_planned_are_explained_beside_their_number() -> None:
+    again = RunEntry("r1", replace(DONE, cells_ended=12, runnable=12, cell_count=12, repeated=2))
+    text = " ".join(line.text for line in run_lines(again, "/runs", 200))
+    assert "12 of 12 cells ended (10 planned + 2 repeated)" in text
+    assert "planned" not in " ".join(line.text for line in run_lines(RUNS[0], "/runs", 200))
+
+
 def test_a_filter_finds_titles_names_and_standings() -> None:
     assert [row.key for row in runs_table(RUNS, "EXT4").rows] == ["r1"]
     assert [row.key for row in runs_table(RUNS, "damaged").rows] == ["bad"]
