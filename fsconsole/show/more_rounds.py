@@ -87,10 +87,11 @@ def rounds_hint(state: RunState, text: str, wanted: int) -> str:
     """Return what a typed number of rounds costs, or the wanted one where that is no number of rounds."""
     rounds = wanted if rounds_complaint(text) else int(text)
     # The pane's number is of one block.
-    decides = f"{wanted} would decide what is open in all blocks. " if wanted > state.request.plan.repeats else ""
+    decides = f"{wanted} would decide what is open in all blocks.\n" if wanted > state.request.plan.repeats else ""
     return decides + (
-        f"{rounds} rounds: {lasts_words(state, rounds)} at the pace of this run. A new run, since rounds that are added "
-        "after a look at the verdicts find false winners. The devices are wiped; what is on them is shown first."
+        f"{rounds} rounds: {lasts_words(state, rounds)} at the pace of this run.\n"
+        "A new run: rounds that are added after a look at verdicts find false winners.\n"
+        "The devices are wiped; what is on them is shown first."
     )
 
 

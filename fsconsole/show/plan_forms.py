@@ -12,6 +12,7 @@ from fsconsole.catalog.tables import Table
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import OptionRefused, PlanBadValue, PlanUnknownKey, UnknownFilesystem
 from fsconsole.model.answers import PowerAnswer
+from fsconsole.model.statistics import LOOKS
 from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.plan import keys, kinds
 from fsconsole.plan.draft import PLACE, Draft, checked_workloads
@@ -20,7 +21,7 @@ from fsconsole.plan.read import read_variant
 from fsconsole.plan.steps import workload_title
 from fsconsole.show.lines import Chip, Line, Mark
 from fsconsole.show.plan import NEW, START, variant_about, variant_words
-from fsconsole.show.plan_text import power_words
+from fsconsole.show.plan_text import DECIDES_LITTLE, decides_little, power_lines, power_words
 
 SETTINGS = {key.name: key for key in keys.SETTINGS}
 RUN = {key.name: key for key in keys.RUN} | {f"after.{key.name}": key for key in keys.AFTER}
@@ -83,6 +84,19 @@ def run_lines(plan: PlanFile, power: PowerAnswer | None = None) -> tuple[Line, .
             chips=() if name in TYPED else tuple(Chip(choice, choice == text) for choice in RUN[name].kind.choices),
         )
         for name, text in run_texts(plan).items()
+    )
+
+
+def rounds_told(power: PowerAnswer) -> tuple[str, ...]:
+    """Return what is to be known of a number of rounds as it is typed, in short lines."""
+    first, last = LOOKS[0], LOOKS[-1]
+    decides = (DECIDES_LITTLE,) if decides_little(power) else ()
+    return (
+        "A number, which + and - step, or the word auto.",
+        f"auto: {last} rounds at most; ends from round {first} on, once all is decided.",
+        "",
+        *power_lines(power),
+        *decides,
     )
 
 

@@ -82,7 +82,7 @@ def _option(
     refused = {value for value in option.values_to_try if here.refusal(filesystem, option, value)}
     texts = tuple(option.texts.values()) or (option.template,)
     both = all(filesystem.option(option.name, scope) is not None for scope in Scope)
-    chips = chips_of(option.values_to_try, values, refused, is_typed=not option.texts and not barred)
+    chips = chips_of(_offered(option), values, refused, is_typed=not option.texts and not barred)
     out = {value: rules[0].why for value in values if (rules := _rules_out(filesystem, option, value, made))}
     way = way_of(checklist, filesystem, option, made)
     told = [f"{value}: left out: {why}" for value, why in out.items()]
@@ -95,6 +95,14 @@ def _option(
         found_by=" ".join((option.scope.value, option.group, option.help, *values, *option.old_names, *texts)),
         chips=tuple(replace(chip, is_out=chip.value in out) for chip in chips),
     )
+
+
+def _offered(option: Option) -> tuple[str, ...]:
+    """Return the values that are offered: of those that come to the same, as "no" and "none", the first."""
+    by_effect: dict[str, str] = {}
+    for value in option.values_to_try:
+        by_effect.setdefault(option.shown_as(value) or f"not seen: {value}", value)
+    return tuple(by_effect.values())
 
 
 def _rules_out(filesystem: Filesystem, option: Option, value: str, made: Sequence[Candidate]) -> tuple[Rule, ...]:

@@ -228,18 +228,27 @@ _LARGEST_SHOWN = 10.0
 
 def power_words(power: PowerAnswer) -> str:
     """Return what a plan can find: "5 rounds of 13 cells find a difference of 26 % where rounds vary by 5 %, ...; each round +6 min"."""
+    head, *parts = power_lines(power)
+    told = f"{head} {'; '.join(parts)}." if parts else head
+    return f"{told} {DECIDES_LITTLE}" if decides_little(power) else told
+
+
+def power_lines(power: PowerAnswer) -> tuple[str, ...]:
+    """Return the same in short lines, of which only a plan without verdicts needs a sentence."""
     if power.no_verdicts:
-        return power.no_verdicts
-    found = ", ".join(map(_found, power.findable)).replace(" at ", " where rounds vary by ", 1)
-    last = f"; last run here: {_found(power.last)}" if power.last else ""
+        return (power.no_verdicts,)
     rounds = f"{counted(power.rounds, 'round')}{f' (auto: {_LOOKS})' * power.is_auto}"
-    told = f"{rounds} of {counted(power.row_count, 'cell')} find a difference of {found}{last}; each round +{units.format_guess(power.round_s)}."
-    return f"{told} {_DECIDES_LITTLE}" if decides_little(power) else told
+    return (
+        f"{rounds} of {counted(power.row_count, 'cell')} find a difference of",
+        ", ".join(map(_found, power.findable)).replace(" at ", " where rounds vary by ", 1),
+        *((f"last run here: {_found(power.last)}",) if power.last else ()),
+        f"each round +{units.format_guess(power.round_s)}",
+    )
 
 
 _HUGE = 0.5
 """Difference that hardly any two filesystems have: a plan that finds only larger ones decides nothing."""
-_DECIDES_LITTLE = "That decides hardly anything: plan more rounds (repeats; + in the console), or longer loads, whose rounds vary less."
+DECIDES_LITTLE = "That decides hardly anything: plan more rounds, or longer loads, whose rounds vary less."
 
 
 def _usual(power: PowerAnswer) -> Findable:

@@ -72,7 +72,7 @@ async def repeats(hand: Hand) -> None:
     await hand.go_to("run")
     await hand.look_at("repeats")
     await hand.keys("enter")
-    await hand.sees("How often each combination is run")
+    await hand.sees("A number, which + and - step, or the word auto.")
     await hand.type("8")
 
 
@@ -162,7 +162,10 @@ async def test_settings_and_the_run_s_keys_are_ticked_and_typed() -> None:
         await hand.sees("3 variants, 30 cells")
         await hand.look_at("repeats")
         await hand.keys("enter")
-        await hand.sees("5 rounds of 4 cells find")
+        seen = await hand.sees("5 rounds of 4 cells find", "auto: 12 rounds at most", "each round +")
+        # A line each: none is broken, as a paragraph would be.
+        for begin in ("A number, which + and - step, or the word auto.", "5 rounds of 4 cells find a difference of"):
+            assert any(line.strip(" │") == begin for line in seen.splitlines()), seen
         await hand.type("none")
         await hand.sees("not a valid value")
         await hand.type("10")

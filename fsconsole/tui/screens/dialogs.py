@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
 from textual.screen import ModalScreen, Screen
 from textual.suggester import Suggester
 from textual.widget import Widget
@@ -197,18 +198,21 @@ class PromptScreen(Dialog[str]):
         check: Callable[[str], str] = lambda _text: "",
         suggester: Suggester | None = None,
     ) -> None:
-        """Take what is told below the field, always or of what is typed, and what says what is wrong with that."""
+        """Take what is told below the field, line by line, always or of what is typed, and what says what is wrong with that."""
         super().__init__(title, yes=yes)
         self._text, self._check, self._suggester = text, check, suggester
         self._hint = hint if callable(hint) else lambda _text: hint
 
     def body(self) -> Iterable[Widget]:
         yield Input(self._text, id="asked", compact=True, suggester=self._suggester)
-        yield Static(plain(self._hint(self._text)), classes="told")
+        yield Static(self._told(self._text), classes="told")
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        self.query_one(".told", Static).update(plain(self._hint(event.value)))
+        self.query_one(".told", Static).update(self._told(event.value))
         self.complain(self._check(event.value))
+
+    def _told(self, text: str) -> Content:
+        return lines(*map(plain, self._hint(text).split("\n")))
 
     def action_accept(self) -> None:
         text = self.query_one("#asked", Input).value

@@ -367,14 +367,13 @@ class Run(Section):
             return ""
 
         def told(text: str) -> str:
-            """Return the line's words, with what the typed number of rounds can find."""
+            """Return the line's words, or what the typed number of rounds can find."""
             plan, power = self.desk.outcome.plan, self.desk.outcome.power
-            lines = self.lines()
             if key == "repeats" and plan is not None and power is not None and not judged(text):
                 wanted, last = taken(text).plan, power.last.spread if power.last is not None else None
                 found = power_with(plan, wanted.repeats, is_auto=wanted.is_auto, last_spread=last)
-                lines = plan_forms.run_lines(wanted, found)
-            about = next(line for line in lines if line.key == key).about
+                return "\n".join(plan_forms.rounds_told(found))
+            about = next(line for line in self.lines() if line.key == key).about
             return " ".join((*about, *(["Right arrow completes."] if offered else [])))
 
         offered = plan_forms.RUN[key].offered

@@ -63,7 +63,7 @@ def test_a_plan_that_finds_only_what_hardly_any_two_filesystems_differ_by_says_w
         usual = told.last or told.findable[1]
         assert (usual.difference > 0.5) is is_little
         assert decides_little(told) is is_little
-        assert ("plan more rounds (repeats; + in the console), or longer loads" in power_words(told)) is is_little
+        assert ("plan more rounds, or longer loads" in power_words(told)) is is_little
         assert ("+ more rounds, longer loads" in power_line(told, 80)) is is_little
 
 

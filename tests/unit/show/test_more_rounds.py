@@ -46,7 +46,7 @@ def test_the_rounds_are_those_with_which_the_open_row_would_be_decided_and_the_t
 
 
 def test_the_question_says_that_its_rounds_are_of_all_blocks() -> None:
-    assert rounds_hint(STATE, "9", 12).startswith("12 would decide what is open in all blocks. 9 rounds: est. ")
+    assert rounds_hint(STATE, "9", 12).startswith("12 would decide what is open in all blocks.\n9 rounds: est. ")
     assert rounds_hint(STATE, "9", STATE.request.plan.repeats).startswith("9 rounds: est. ")
 
 

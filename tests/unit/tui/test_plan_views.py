@@ -227,6 +227,18 @@ def test_why_variants_are_left_out_fits_the_totals_of_80_columns_whole_for_every
             assert cells_of(f"9 left out: {rule.why}") <= 80, rule.why
 
 
+def test_of_values_that_come_to_the_same_one_is_offered_and_one_of_a_plan_file_is_kept() -> None:
+    btrfs = CATALOG.get("btrfs")
+
+    def chips(*values: str) -> list[str]:
+        checklist = drafts.Checklist("btrfs", mount=(("compress", values),) if values else ())
+        lines = plan_options.common_lines(checklist, btrfs, HERE)
+        return [chip.value for line in lines if line.name == "compress" for chip in line.chips]
+
+    assert chips() == ["default", "no", "zlib", "zlib:9", "lzo", "zstd", "zstd:1", "zstd:9", "zstd:15"]
+    assert "none" in chips("none")
+
+
 def test_what_a_kernel_refuses_is_barred_with_its_words() -> None:
     lines = {line.name: line for line in plan_options.option_lines(drafts.Checklist("ext4"), EXT4, HERE)}
     assert all(chip.is_barred for chip in lines["mballoc"].chips[1:])
