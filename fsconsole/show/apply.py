@@ -12,8 +12,7 @@ from fsconsole.kit.lines import Destination, apply_lines
 from fsconsole.model.plan import Variant
 from fsconsole.results.advice import Safety
 from fsconsole.results.figures import RowKey
-from fsconsole.show.lines import TextLine, text_lines
-from fsconsole.text import printable
+from fsconsole.show.lines import TextLine, block, text_lines
 
 DEVICE, MOUNT_POINT = "/dev/DEVICE", "/mnt/data"
 """In the lines as they are shown: what is pasted without a look wipes nothing."""
@@ -65,7 +64,7 @@ def use_words(title: str, use: UseLines, copied: str, width: int) -> tuple[TextL
     """Return the lines whole, each broken where the width ends, then what is to be said of them."""
     found = text_lines(f"{title}: mkfs and /etc/fstab" if use.lines else title, width, "strong")
     for line in use.lines:
-        found += [TextLine(""), *text_lines(printable(line), width)]
+        found += [TextLine(""), *block(line, width, is_whole=True)]
     for said in filter(None, (copied if use.lines else "", *use.about)):
         found += [TextLine(""), *text_lines(said, width)]
     return tuple(found)

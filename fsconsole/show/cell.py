@@ -24,7 +24,7 @@ from fsconsole.results.figures import cell_word, warnings_seen
 from fsconsole.results.layout_map import PlacedMap, short_bytes
 from fsconsole.results.table import Column, TableRow, TableValue
 from fsconsole.show.charts import HistogramValue, PlotValue, Series, Threshold
-from fsconsole.show.lines import TextLine, text_lines
+from fsconsole.show.lines import TextLine, block, text_lines
 from fsconsole.show.progress import begun_ns, command_words
 from fsconsole.text import cells_of, pad_left, pad_right, printable, printable_lines, shorten_end, shorten_middle, wrap
 from fsconsole.units import fixed, format_bytes, format_guess, format_rate, format_seconds, significant
@@ -232,7 +232,7 @@ def others_of(cell: CellState, files: Sequence[str]) -> tuple[str, ...]:
 
 def output_lines(output: Output, text: str, left_out_bytes: int, width: int) -> tuple[TextLine, ...]:
     """Return what was printed, safe to show, each line broken where the width ends."""
-    lines = text_lines(output.title[:8000], width, "strong")
+    lines = block(output.title[:8000], width, "strong", is_whole=True)
     for said in output.about:
         lines += text_lines(said, width)
     lines += [TextLine(""), *([] if text else [TextLine("It printed nothing.")])]

@@ -30,7 +30,7 @@ from fsconsole.tui.widgets.lists import Choices
 from tests.tui.at_devices import Held
 from tests.tui.at_plan import LOAD, Hand, at_plan, catalog_answer, commands_answer, device_answer, device_at
 from tests.tui.device_lists import NO_DEVICES, listed
-from tests.tui.harness import Scripted, console, drive, picture
+from tests.tui.harness import SIZES, Scripted, console, drive, picture
 from tests.tui.recorded import recorded
 from tests.tui.waiting import flat
 
@@ -84,6 +84,22 @@ async def test_a_device_that_was_pulled_is_told_and_a_cell_s_commands_are_those_
         assert "DEVICE" not in shown
         await hand.keys("escape")
         await hand.sees("New plan")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_command_that_is_broken_goes_on_below_its_beginning(size: tuple[int, int]) -> None:
+    words = tuple(f"-O feature{number}" for number in range(20))
+    step = StepAnswer(StepKind.MKFS, "make ext4", (("mkfs.ext4", *words, "/dev/loop7"),), "", "", (), None)
+    children = Scripted({"catalog": catalog_answer(), "plan ": commands_answer(0, step)})
+    async with at_plan(children=children, targets=("/dev/sdz",), size=size) as hand:
+        await hand.keys("l", "down")
+        shown = (await hand.sees("$ mkfs.ext4", "/dev/loop7")).splitlines()
+        begin = next(number for number, line in enumerate(shown) if "$ mkfs.ext4" in line)
+        end = next(number for number, line in enumerate(shown) if "/dev/loop7" in line)
+        assert end > begin
+        column = shown[begin].index("mkfs.ext4")
+        for line in shown[begin + 1 : end + 1]:
+            assert len(line) - len(line.lstrip()) == column, shown
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from fsconsole.model.answers import PlanAnswer
 from fsconsole.model.plan import Plan
 from fsconsole.plan.planfile import PlanFile
 from fsconsole.plan.sizing import pilots
-from fsconsole.show.lines import Line, Mark
+from fsconsole.show.lines import Line, Mark, block
 from fsconsole.show.plan import cell_lines, commands_by_cell, pilot_lines
 from fsconsole.show.plan_text import cleared_words
 from fsconsole.tui import keys, planfiles
@@ -50,6 +50,7 @@ class CommandsScreen(Dialog[None]):
         super().__init__("Commands of each cell, in the order of the run")
         self._cells, self._pilots, self._text = plan.cells, tuple(pilots(plan)), text
         self._known: dict[str, tuple[str, ...]] = {}
+        self._told: tuple[str, ...] = ()
 
     def body(self) -> Iterable[Widget]:
         yield ListFilter(Choices(id="cells", ticks=False), "cells")
@@ -105,9 +106,19 @@ class CommandsScreen(Dialog[None]):
         if at in self._known:
             self._show(self._known[at])
 
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._draw)
+
     def _show(self, text: Sequence[str]) -> None:
-        self.query_one("#steps", Static).update(lines(*map(plain, text)))
+        self._told = tuple(text)
+        self._draw()
         self.query_one("#commands").scroll_home(animate=False)
+
+    def _draw(self) -> None:
+        # A command that is broken goes on below its beginning, so that the next one is told from it.
+        width = self.query_one("#commands").scrollable_content_region.width
+        rows = (row.text for text in self._told for row in block(text, width, is_whole=True))
+        self.query_one("#steps", Static).update(lines(*map(plain, rows)))
 
 
 _OF_LISTS = frozenset({"space", "j", "k", "g", "G"})

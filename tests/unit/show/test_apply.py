@@ -32,6 +32,13 @@ def test_the_lines_name_no_device_that_exists_and_leave_out_words_for_measuring(
         lines = use_words("ext4 w", use, "Copy them from here.", width)
         assert all(cells_of(line.text) <= width for line in lines)
         assert any(UUID in line.text for line in lines)
+        # A line to copy that is broken goes on indented: what begins at the margin is one of its own.
+        begin = next(number for number, line in enumerate(lines) if line.text.startswith("mkfs.ext4"))
+        more = [
+            line.text for line in lines[begin + 1 : begin + 1 + [line.text for line in lines[begin + 1 :]].index("")]
+        ]
+        assert bool(more) is (width == 40)
+        assert all(text.startswith("  ") for text in more)
 
 
 def test_unsafe_words_and_settings_of_the_row_are_told_with_its_lines() -> None:
