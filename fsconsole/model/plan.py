@@ -54,6 +54,21 @@ class StepKind(str, Enum):
     ARRAY_STOP = "array-stop"
     RELEASE = "release"
 
+    @property
+    def words(self) -> str:
+        """The same for a screen; exports and journals have the value."""
+        return _STEP_WORDS.get(self.value, self.value.replace("-", " "))
+
+
+_STEP_WORDS = {
+    "gate": "device check",
+    "equalise": "prepare device",
+    "age": "age filesystem",
+    "quiesce": "wait for idle disk",
+    "cold": "drop caches",
+    "warm": "fill caches",
+    "settings-back": "restore settings",
+}
 
 CLOSED_BY = {StepKind.WORKLOAD: StepKind.DRAIN, StepKind.DELETE: StepKind.DELETE_UNMOUNT}
 """Steps that flush to the device what the step before may have done in memory only."""

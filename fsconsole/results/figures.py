@@ -448,7 +448,7 @@ def place(state: RunState) -> str:
         return "between cells"
     step = state.current_step
     cell = f"cell {state.current_cell + 1} of {len(state.cells)}"
-    return f"{step.kind.value} of {cell}" if step is not None else cell
+    return f"{step.kind.words} of {cell}" if step is not None else cell
 
 
 def _ended(state: RunState, resume: str) -> str:
@@ -472,7 +472,7 @@ def _where(cell: CellState) -> str:
     """Return "in drain of cell 2", by the last step that the cell began."""
     number = f"cell {cell.index + 1}"
     open_steps = [step for step in cell.steps if step.outcome is not Outcome.DONE]
-    return f"in {open_steps[-1].kind.value} of {number}" if open_steps else f"in {number}"
+    return f"in {open_steps[-1].kind.words} of {number}" if open_steps else f"in {number}"
 
 
 # The warnings over a grid: those that the run raised, and those that only its repeats can show.

@@ -57,7 +57,7 @@ def figure_lines(cell: CellState, width: int) -> tuple[TextLine, ...]:
         took = f" in {format_seconds(step.elapsed_s)}" if step.outcome is not None else ""
         verdict = f", {step.verdict}" if step.verdict else ""
         why = f": {step.reason}" if step.reason else ""
-        said = f"{step.kind.value}: {step.title} ({outcome}{took}{verdict}{why})"
+        said = f"{step.kind.words}: {step.title} ({outcome}{took}{verdict}{why})"
         lines += text_lines(said, width, "strong")
         for measurement in step.measurements:
             is_first = measurement.metric not in explained
@@ -328,7 +328,7 @@ def steps_in_words(cell: CellState, width: int) -> str:
     while long:
         begins = [(step.started_monotonic_ns - begun_ns(cell)) / 1e9 for step in long]
         said = ", ".join(
-            f"{step.kind.value} {begin_s:.{digits}f}-{begin_s + step.elapsed_s:.{digits}f} s"
+            f"{step.kind.words} {begin_s:.{digits}f}-{begin_s + step.elapsed_s:.{digits}f} s"
             for begin_s, step in zip(begins, long, strict=True)
         )
         if cells_of(said) <= width:

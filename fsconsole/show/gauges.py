@@ -126,7 +126,7 @@ def age_words(sample: Sample | None, now_ns: int, *, alive: bool = True) -> str:
     if sample is None:
         return "no gauges yet"
     if not alive:
-        return "last gauges"
+        return "gauges as last read"
     age_s = (now_ns - sample.monotonic_ns) / 1e9
     return f"gauges {format_elapsed(age_s)} old" if age_s > STALE_S else ""
 
@@ -209,17 +209,21 @@ def _of_targets(targets: Sequence[DeviceRates]) -> tuple[GaugeValue, GaugeValue,
     return busy, _ended(_gauge("queue", depth, end, text, "queue"), f"{end:.0f}"), latency
 
 
+_WRITEBACK = "writeback"
+"""Label of the kernel's estimate of the device's speed (debugfs bdi/MAJ:MIN/stats)."""
+
+
 def _bdi(bdi: BdiStats | None, end_bytes_s: float) -> GaugeValue:
     if bdi is None:
-        return _missing("bdi", "not mounted")
+        return _missing(_WRITEBACK, "not mounted")
     lists = [f"{count}" for count in (bdi.b_dirty, bdi.b_io, bdi.b_more_io) if count is not None]
     inodes = [f"inodes {'/'.join(lists)}"] if lists else []
     if bdi.bandwidth_bytes_s is None:
-        return _missing("bdi", "".join(inodes))
+        return _missing(_WRITEBACK, "".join(inodes))
     bandwidth = float(bdi.bandwidth_bytes_s)
     text = ", ".join([f"{format_rate(bandwidth)} bandwidth", *inodes])
     end = round_above(max(end_bytes_s, bandwidth))
-    return _ended(_gauge("bdi", bandwidth, max(end, 1.0), text, "writeback"), format_rate(end) if end else "")
+    return _ended(_gauge(_WRITEBACK, bandwidth, max(end, 1.0), text, "writeback"), format_rate(end) if end else "")
 
 
 def _inodes(bdi: BdiStats | None) -> GaugeValue:

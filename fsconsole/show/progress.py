@@ -118,7 +118,7 @@ def step_words(state: RunState, step: StepState, sample: Sample | None, now_ns: 
         pending = "" if sample is None else f", {format_bytes(sample.writeback.pending_bytes)} still dirty"
         return f"drain: application done{pending}, {elapsed}"
     words = _load_words(state, step, sample) or step.title
-    parts = (f"{step.kind.value}: {words}", progress_words(step, sample), elapsed)
+    parts = (f"{step.kind.words}: {words}", progress_words(step, sample), elapsed)
     return printable(", ".join(filter(None, parts)))
 
 
@@ -139,7 +139,7 @@ def steps_line(state: RunState, sample: Sample | None, now_ns: int, width: int, 
     last = steps[-1]
     is_running = last.outcome is None
     before = [_ended_words(step) for step in (steps[:-1] if is_running else steps)]
-    after = [step.kind.value for step in planned[last.number + 1 :]]
+    after = [step.kind.words for step in planned[last.number + 1 :]]
     full, brief = (
         (step_words(state, last, sample, now_ns), _brief_words(state, last, sample, now_ns)) if is_running else ("", "")
     )
@@ -178,7 +178,7 @@ def _loud(words: str) -> str:
 def _ended_words(step: StepState) -> str:
     outcome = "ok" if step.outcome is Outcome.DONE else step.outcome.value if step.outcome else ""
     verdict = step.verdict if step.verdict not in ("", CLEAN) else outcome
-    return f"{step.kind.value} {verdict}"
+    return f"{step.kind.words} {verdict}"
 
 
 def _brief_words(state: RunState, step: StepState, sample: Sample | None, now_ns: int) -> str:
@@ -190,7 +190,7 @@ def _brief_words(state: RunState, step: StepState, sample: Sample | None, now_ns
         return f"workload: {format_bytes(sample.load.bytes_done)}{of}, {elapsed}"
     if step.kind is StepKind.DRAIN and sample is not None:
         return f"drain: {format_bytes(sample.writeback.pending_bytes)} left, {elapsed}"
-    return f"{step.kind.value}: {progress_words(step, sample) or elapsed}"
+    return f"{step.kind.words}: {progress_words(step, sample) or elapsed}"
 
 
 def _workload_of(state: RunState, index: int | None, step: StepState) -> Workload | None:

@@ -360,7 +360,7 @@ def _detail(snapshot: RunSnapshot, cell: CellState, status: CellStatus, width: i
         detail = "starting"
         if cell.steps:
             total = len(snapshot.state.request.plan.cells[cell.index].steps)
-            detail = f"step {cell.steps[-1].number + 1} of {total}: {cell.steps[-1].kind.value}"
+            detail = f"step {cell.steps[-1].number + 1} of {total}: {cell.steps[-1].kind.words}"
     elif status is CellStatus.UNKNOWN and not cell.reason:
         detail = "engine died"
     return shorten_end(detail, width)
@@ -387,8 +387,8 @@ def log_rows(cell: CellState, read: Read, width: int) -> tuple[TextLine, ...]:
 def _of_step(step: StepState, read: Read, width: int) -> Iterator[TextLine]:
     ended = "running" if step.outcome is None else f"{step.outcome.value}, {format_seconds(step.elapsed_s)}"
     verdict = f", {step.verdict}" if step.verdict else ""
-    title = "" if step.title == step.kind.value else f": {step.title}"
-    yield from block(f"{step.number + 1:>2} {step.kind.value}{title}  ({ended}{verdict})", width, "strong")
+    title = "" if step.title in (step.kind.value, step.kind.words) else f": {step.title}"
+    yield from block(f"{step.number + 1:>2} {step.kind.words}{title}  ({ended}{verdict})", width, "strong")
     if step.reason:
         yield from block(f"   {step.reason}", width, "bad")
     for command in step.commands:
@@ -491,7 +491,7 @@ def _whole_cell(snapshot: RunSnapshot) -> _Axis:
     if trace is not None and trace.cell < len(cells):
         cell = cells[trace.cell]
         origin_ns = begun_ns(cell) + int(_origin_s(cell) * 1e9)
-        steps += [Threshold((one.started_monotonic_ns - origin_ns) / 1e9, one.kind.value) for one in cell.steps]
+        steps += [Threshold((one.started_monotonic_ns - origin_ns) / 1e9, one.kind.words) for one in cell.steps]
     return _Axis(current, ghost, end_s, f"0 to {format_guess(end_s)}", tuple(steps))
 
 

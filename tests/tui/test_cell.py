@@ -33,7 +33,7 @@ async def in_a_cell(folder: RunFolder, runs_dir: Path | str = "/nonexistent") ->
 
 SECTIONS = {
     "t": "CPU busy",
-    "]": "gate: ",
+    "]": "device check: ",
     "[": "CPU busy",
     "l": "command",
     "] ": "ilesystem",

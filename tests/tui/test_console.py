@@ -30,7 +30,7 @@ from tests.tui.waiting import shows, until
 READY = {
     "devices": "17 devices",
     "plan": "New plan",
-    "run": "last gauges",
+    "run": "gauges as last read",
     "results": "No verdicts",
     "runs": "1 run",
 }

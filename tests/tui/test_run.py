@@ -47,7 +47,9 @@ async def test_each_run_that_the_session_names_says_where_it_stands(tmp_path: Pa
             await pilot.press("1", "3")
             screen = pilot.app.screen
             await until(pilot, lambda f=folder, s=screen: s.snapshot and s.snapshot.folder == f)
-            await shows(pilot, STANDING[folder.name], "write  ", "dirty  ", "CPU  ", "60 s", "last gauges", "l Log")
+            await shows(
+                pilot, STANDING[folder.name], "write  ", "dirty  ", "CPU  ", "60 s", "gauges as last read", "l Log"
+            )
 
 
 @pytest.mark.parametrize("size", SIZES)

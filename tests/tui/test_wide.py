@@ -95,7 +95,7 @@ SCREENS: tuple[tuple[Opened, str, tuple[str, ...]], ...] = (
         cell,
         "waiting for I/O",
         (
-            r"^equalise 0.0-0.1 s, workload 0.1-0.3 s, drain 0.3-0.4 s, cold 0.4-0.5 s, workload 0.5-0.9 s$",
+            r"^prepare device 0.0-0.1 s, workload 0.1-0.3 s, drain 0.3-0.4 s, drop caches 0.4-0.5 s, workload 0.5-0.9 s$",
             # Three charts over one axis, from the left edge to the last column.
             r"█ device write   ■ device read   ▲ application$",
             r"^ +0└─{189}$",

@@ -67,6 +67,7 @@ Tab goes to the details, which the arrow keys scroll."""
         """True if the cursor was put on it: from then on the operator moves it."""
         self._read_tests: dict[str, str] = {}
         self._told_of = ""
+        self._offered: tuple[bool, ...] = ()
         self._pointed: dict[str, view.ListedEntry] = {}
         """The device at the cursor."""
         self._gone: dict[str, view.ListedEntry] = {}
@@ -281,6 +282,12 @@ Tab goes to the details, which the arrow keys scroll."""
         else:
             self._job.cancel()
 
+    def applies(self, action: str) -> bool:
+        entry = next(iter(self._pointed.values()), None)
+        if action == "remove":
+            return entry is not None and entry.device.is_scratch
+        return entry is not None or action not in {"tick", "read"}
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         seek = self.query(Seek)
         if action == "plan":
@@ -422,6 +429,10 @@ Tab goes to the details, which the arrow keys scroll."""
 
         path = entry.device.path if entry is not None else ""
         self._pointed = {path: entry} if entry is not None else {}
+        offered = tuple(map(self.applies, ("remove", "read")))
+        if offered != self._offered:
+            self._offered = offered
+            self.refresh_bindings()
         self.query_one("#details", List).show(made, afresh=path != self._told_of)
         self._told_of = path
 

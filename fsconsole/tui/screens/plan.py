@@ -28,7 +28,7 @@ from fsconsole.tui.screens.plan_count import PlanCount, Totals
 from fsconsole.tui.screens.plan_dialogs import CommandsScreen, number_in
 from fsconsole.tui.screens.plan_edited import EditedPlan
 from fsconsole.tui.screens.plan_machine import MachineSupport
-from fsconsole.tui.terminal import lines, plain
+from fsconsole.tui.terminal import plain
 from fsconsole.tui.watch import in_background
 from fsconsole.tui.widgets.chrome import ListFilter
 from fsconsole.tui.widgets.lists import Choices
@@ -73,12 +73,12 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         self.machine = MachineSupport(self, self._show_and_count)
         self.count = PlanCount(self, self.edited, self.machine, self.catalog, self.show_outcome)
         self._asked_for: tuple[str, ...] = ()
-        """Devices that were ticked when they were looked at last."""
         self.section_key = "options 0"
         self._lists_all = False
         """True if every option of the section is listed, not only the common ones."""
         self._way = plan_options.Way()
         """From the option at the cursor to the one that its left out value needs."""
+        self._offered: tuple[object, ...] = ()
         self._section_shown = ""
         """The section whose lines are shown; empty where they are those of another plan."""
 
@@ -105,8 +105,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         self.run_worker(self.count.look_back(), group="spread", exclusive=True)
 
     def on_unmount(self) -> None:
-        self.edited.keeping()()
-        self.edited.release()
+        self.edited.close()
 
     def _take_over(self) -> None:
         """Go on with the draft that another console left, if there is one."""
@@ -237,8 +236,15 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         return "All" if self.focused.id == "sections" else "Filesystems"
 
     def applies(self, action: str) -> bool:
-        # In the list at the left the footer has the keys of the plan; what is looked for are the options.
-        return action != "find" or self.focused is None or self.focused.id != "sections"
+        has_cells = self.count.outcome.plan is not None and bool(self.count.outcome.plan.cells)
+        at = self.query_one("#lines", Choices).key if self._is_whole else ""
+        offered = {
+            # In the list at the left the footer has the keys of the plan; what is looked for are the options.
+            "find": self.focused is None or self.focused.id != "sections",
+            "drop": of_plan.number_at(self.section_key, at) is not None,
+            "probe": bool(self.draft.filesystems),
+        }
+        return offered.get(action, has_cells or action not in {"commands", "repeats"})
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in {"find", "repeats"}:
@@ -267,13 +273,11 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         at = "rows" if self._filter("rows").has_focus_within else "lines"
         if widget.id == (self.focused.id if isinstance(self.focused, Choices) else at):
             is_narrowed = widget.id != "sections" and self._filter(widget.id or "").is_narrowed
-            nothing = "" if is_narrowed else "Nothing here yet."
-            line = widget.looked_at
-            warning = [plain(line.warning, "$warning")] if line is not None and line.warning else []
-            about = (nothing,) if line is None else line.about
-            self.put("#about", lines(*warning, *map(plain, about)), layout=False)
-            before, self._way = self._way, self._section("lines").way(widget.key if widget.id == "lines" else "")
-            if self._way != before:
+            self.put("#about", of_plan.about(widget.looked_at, is_narrowed=is_narrowed), layout=False)
+            self._way = self._section("lines").way(widget.key if widget.id == "lines" else "")
+            offered = (self._way, *map(self.applies, ("commands", "drop", "probe")))
+            if offered != self._offered:
+                self._offered = offered
                 self.refresh_bindings()
 
     def _show_section(self) -> None:

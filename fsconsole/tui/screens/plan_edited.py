@@ -74,6 +74,11 @@ class EditedPlan:
         """Return what keeps the draft, as it is now, on the disk: in a thread it must not see half of a change."""
         return partial(self._store.keep, self.draft, self.saved, self.digest)
 
+    def close(self) -> None:
+        """Keep the draft, and leave it to the next console."""
+        self.keeping()()
+        self.release()
+
     def release(self) -> None:
         """Leave the draft to the next console."""
         self._store.release()

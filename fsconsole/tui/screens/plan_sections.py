@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from textual.content import Content
 from textual.suggester import SuggestFromList
 
 from fsconsole.catalog.filesystem import DEFAULT, Catalog, Filesystem, Option
@@ -26,6 +27,7 @@ from fsconsole.show.lines import EVERY, Line, Mark
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.dialogs import Dialog, FormScreen, PickScreen, PromptScreen, RoundsScreen
 from fsconsole.tui.screens.plan_dialogs import ValuesScreen, number_in
+from fsconsole.tui.terminal import lines, plain
 
 Table = dict[str, object]
 
@@ -404,6 +406,14 @@ def section_of(desk: Desk, key: str) -> Section:
         number = int(which)
         return Options(desk, desk.catalog.get(desk.draft.plan.checklists[number].filesystem), number)
     return _SECTIONS[key](desk)
+
+
+def about(line: Line | None, *, is_narrowed: bool) -> Content:
+    """Return what is told of a line, its warning first; is_narrowed: there may be lines that are not shown."""
+    if line is None:
+        return plain("" if is_narrowed else "Nothing here yet.")
+    warning = [plain(line.warning, "$warning")] if line.warning else []
+    return lines(*warning, *map(plain, line.about))
 
 
 def first_section(draft: Draft, section: str) -> str:

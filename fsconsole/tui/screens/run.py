@@ -155,7 +155,7 @@ class RunScreen(ConsoleScreen):
         "             writes it out, at the limit writers wait\n"
         "write, read  what the targets move, against raw or the best rate so far\n"
         "busy         share of time with requests; their number; time of one\n"
-        "bdi          the kernel's estimate of the device's speed\n"
+        "writeback    the kernel's estimate of the device's speed\n"
         "inodes       dirty / being written / for later\n"
         "I/O wait     share of time in which some tasks, or all, waited for I/O"
     )

@@ -78,7 +78,7 @@ def test_that_zeroing_counts_twice_is_said_once_where_it_does() -> None:
     lines = [line.text for line in view.figure_lines(CellState(0, steps=tuple(steps)), 80)]
     at = next(place for place, line in enumerate(lines) if "A request to zero" in line)
     assert lines[at - 1].split()[:2] == ["device", "written"]
-    assert lines[at - 2].startswith("equalise: ")
+    assert lines[at - 2].startswith("prepare device: ")
     assert "request to zero" not in Metric.DEVICE_WRITTEN.help
     assert " ".join(" ".join(lines).split()).count("zero that the device refused counts as well as") == 1
 

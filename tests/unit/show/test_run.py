@@ -129,7 +129,9 @@ def test_the_step_line_has_the_step_before_the_current_one_with_its_progress_and
 def test_120_columns_have_the_whole_cell_or_as_much_as_two_lines_hold_with_the_rest_as_numbers() -> None:
     shown = build.snapshot(going(), sample("drain"))
     line = step_line(shown, NOW_NS, 120)
-    assert line.startswith("4 of 7  gate ok > mkfs ok > workload ok > DRAIN application done, 3.1 GiB still dirty")
+    assert line.startswith(
+        "4 of 7  device check ok > mkfs ok > workload ok > DRAIN application done, 3.1 GiB still dirty"
+    )
     assert line.endswith(" > extents > check > delete")
     many = tuple(replace(build.STEPS[1], title=f"step {n}") for n in range(40))
     cell = replace(CELLS[2], steps=(*many, *build.STEPS[3:]))
@@ -167,7 +169,7 @@ def test_gauges_older_than_two_seconds_tell_their_age() -> None:
     assert age_words(last, NOW_NS + 2 * build.SECOND_NS) == ""
     assert age_words(last, NOW_NS + 3 * build.SECOND_NS) == "gauges 3.0 s old"
     assert age_words(None, NOW_NS) == "no gauges yet"
-    assert age_words(last, NOW_NS + 9**15, alive=False) == "last gauges"
+    assert age_words(last, NOW_NS + 9**15, alive=False) == "gauges as last read"
 
 
 def test_a_run_that_is_over_or_dead_says_what_can_be_done() -> None:
@@ -230,7 +232,7 @@ def test_what_this_machine_does_not_offer_has_no_value_which_is_not_zero() -> No
         "write",
         "read",
         "busy",
-        "bdi",
+        "writeback",
         "I/O wait",
         "queue",
         "latency",
@@ -305,8 +307,8 @@ def test_cpu_writeback_and_pressure_are_told_by_kind() -> None:
     assert (cpu.value, cpu.maximum, cpu.text) == (30.0, 100.0, "user 10, system 20, iowait 30 %")
     assert {part.kind: part.value for part in cpu.parts}["iowait"] == 30.0
     shown = of(looked_at(full(), best=400e6))
-    assert shown["bdi"].text == "200 MB/s bandwidth, inodes 12/3/1"
-    assert shown["bdi"].maximum == 500e6
+    assert shown["writeback"].text == "200 MB/s bandwidth, inodes 12/3/1"
+    assert shown["writeback"].maximum == 500e6
     assert shown["inodes"].text == "b_dirty 12, b_io 3, b_more_io 1"
     shown = of(looked_at(full()))
     assert shown["I/O wait"].text == "some 40.0 %, all 35.0 %"
@@ -315,7 +317,7 @@ def test_cpu_writeback_and_pressure_are_told_by_kind() -> None:
 
 def test_24_lines_have_a_ranking_of_six_both_strips_and_the_gauges_that_matter_most() -> None:
     labels = [gauge.label for gauge in gauges(looked_at(full()))[:7]]
-    assert labels == ["dirty", "CPU", "busy", "I/O wait", "write", "read", "bdi"]
+    assert labels == ["dirty", "CPU", "busy", "I/O wait", "write", "read", "writeback"]
     room = room_for(24 - 6, rows=24, gauges=14, plot=True)
     assert (room.rows, room.plot) == (7, 8)
     assert room.gauges == 3
