@@ -188,11 +188,24 @@ def lay_out(value: TableValue, width: int, *, is_printed: bool = False) -> Table
     gap = _GAPS[sum(widths) + _GAPS[0] * len(widths) + wanted > width]
     left = width - sum(widths) - gap * len(widths)
     name_width = max(2, min(longest, max(left, min(_LEAST_NAME, width * 4 // 5))))
+    if not is_printed:
+        # Where not all columns fit, names get what those in sight leave.
+        name_width = min(longest, name_width + _unused(width - name_width, widths, gap))
     note_lines = _NOTE_LINES if is_printed else 1
     name_lines = _NAME_LINES if value.cuts_names else _ANY_LINES
     rows = tuple(_fitted(row, name_width, width, name_lines, note_lines) for row in value.rows)
     begins = (0, *accumulate(row.height for row in rows))
     return TableLayout(value, width, name_width, gap, widths, rows, begins)
+
+
+def _unused(room: int, widths: Sequence[int], gap: int) -> int:
+    """Return what stays empty behind as many of the first columns as fit into the room; 0 where not one does."""
+    left = room
+    for width in widths:
+        if width + gap > left:
+            break
+        left -= width + gap
+    return left if left < room else 0
 
 
 def table_lines(value: TableValue, width: int, *, is_plain: bool = False) -> list[str]:

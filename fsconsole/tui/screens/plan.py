@@ -434,9 +434,8 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
                 self.say(f"Saved {path}.")
 
     async def _may_be_lost(self) -> bool:
-        if self.edited.may_be_left:
-            return True
-        return await self.agreed("Leave this plan?", "It has unsaved changes.", yes="Discard")
+        leaves = self.edited.may_be_left
+        return leaves or await self.agreed("Leave this plan?", "It has unsaved changes.", yes="Discard")
 
     def _begin_with(self, draft: Draft, digest: str) -> None:
         self.edited.begin(draft, digest)

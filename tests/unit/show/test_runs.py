@@ -77,6 +77,15 @@ def test_each_row_has_its_title_beside_its_figures_in_80_columns_and_alike_ones_
     assert wide.row_line(0, 0).startswith(title)
 
 
+def test_a_title_has_the_columns_that_those_in_sight_leave() -> None:
+    title = "ext4, xfs and btrfs on the new array"
+    run = RunEntry("r1", replace(DONE, title=title), digest=Digest("=*#", "ext4 data=writeback,nodelalloc"))
+    for width in (60, 80, 100):
+        layout = lay_out(runs_table([run]), width)
+        used = layout.name_width + sum(layout.widths[place] + layout.gap for place in layout.in_sight(0))
+        assert used == width or layout.name_width == len(title), width
+
+
 def test_the_pane_says_what_the_curve_and_the_best_row_are() -> None:
     run = RunEntry("r1", DONE, digest=Digest("=*#", "xfs"))
     text = " ".join(line.text for line in run_lines(run, "/runs", 80))
