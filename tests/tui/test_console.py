@@ -22,7 +22,7 @@ from fsconsole.tui.widgets.chrome import Keys as Footer
 from fsconsole.tui.widgets.chrome import Sentence
 from tests.tui.at_devices import at_devices
 from tests.tui.at_plan import Hand, at_plan
-from tests.tui.device_lists import FREE, SCRATCH, STORAGE_BOX, listed
+from tests.tui.device_lists import FREE, LABELLED, STORAGE_BOX, listed
 from tests.tui.harness import SIZES, Scripted, classes_in, console, drive, picture
 from tests.tui.recorded import recorded
 from tests.tui.waiting import shows, until
@@ -131,7 +131,7 @@ def keys(pilot: Pilot[None]) -> dict[str, tuple[int, bool]]:
 async def test_the_line_of_keys_stays_while_its_keys_do_the_same_and_shows_what_can_not_be_pressed_now(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async with at_devices(listed(FREE, SCRATCH)) as pilot:
+    async with at_devices(listed(FREE, LABELLED)) as pilot:
         await shows(pilot, "2 devices", "New scratch")
         before = keys(pilot)
         await pilot.press("down", "up", "tab", "space")  # Space ticks in the details too.

@@ -272,13 +272,14 @@ async def test_the_first_start_offers_the_demo_which_escape_ends_and_its_key_beg
 async def test_the_demos_start_shows_how_much_of_its_file_is_written_and_then_that_its_run_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = tmp_path / "scratch"
-    place.mkdir()
+    place, runs = tmp_path / "scratch", tmp_path / "runs"
+    for folder in (place, runs):
+        folder.mkdir()
     monkeypatch.setattr(devices, "DEFAULT_SCRATCH_DIR", str(place))
     monkeypatch.setattr(devices, "_PROGRESS_S", 0.05)
     begun = json.dumps({"run_id": "20261121-100000-demo", "folder": "/x"})
     children = Held({"devices": listed(FREE), "demo": begun}, held=("demo",))
-    async with at_devices(children, runs_dir=tmp_path) as pilot:
+    async with at_devices(children, runs_dir=runs) as pilot:
         await shows(pilot, "N  Demo: a first comparison")
         await pilot.press("N")
         await shows(pilot, "Demo: 0 B of 2.0 GiB written", "escape stops it")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fsconsole.plan.draft import new_draft
 from fsconsole.tui.planfiles import kept_draft
-from fsconsole.tui.screens.plan_files import kept_words
+from fsconsole.tui.screens.plan_edited import kept_words
 from tests.tui.at_plan import at_plan
 from tests.tui.harness import picture
 

@@ -102,7 +102,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         asked = self.waiting("Asking what this machine supports; marks may change ...", self.machine.ask_catalog())
         self.run_worker(asked, group="catalog", exclusive=True)
         self.app.mode_change_signal.subscribe(self, self._on_mode)
-        self.run_worker(self.count.look_back(), group="spread", exclusive=True)
+        self.run_worker(self.count.look_back, group="spread", exclusive=True)
 
     def on_unmount(self) -> None:
         self.edited.close()
@@ -121,7 +121,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
     def _on_mode(self, mode: str) -> None:
         # A run may have ended since.
         if mode == self.MODE:
-            self.run_worker(self.count.look_back(), group="spread", exclusive=True)
+            self.run_worker(self.count.look_back, group="spread", exclusive=True)
 
     def on_resize(self) -> None:
         self.set_class(self.size.width >= _WIDE, "-wide")
@@ -241,7 +241,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         offered = {
             # In the list at the left the footer has the keys of the plan; what is looked for are the options.
             "find": self.focused is None or self.focused.id != "sections",
-            "drop": of_plan.number_at(self.section_key, at) is not None,
+            "drop": of_plan.can_drop(self.section_key, at),
             "probe": bool(self.draft.filesystems),
         }
         return offered.get(action, has_cells or action not in {"commands", "repeats"})
@@ -303,7 +303,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         if targets or targets != self._asked_for:
             self._asked_for = targets
             self.show_draft()
-            self.run_worker(self.count.read_targets(), group="devices", exclusive=True)
+            self.run_worker(self.count.read_targets, group="devices", exclusive=True)
         if not self.count.is_done:
             self.count.start()
 

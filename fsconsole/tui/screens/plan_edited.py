@@ -33,7 +33,7 @@ class EditedPlan:
             return False
         self.draft, self.saved = kept.drafts()
         self.digest = kept.digest
-        self._taken_over, self._kept_words = self.draft, _kept_words(kept, runs_dir)
+        self._taken_over, self._kept_words = self.draft, kept_words(kept, runs_dir)
         return True
 
     def begin(self, draft: Draft, digest: str) -> None:
@@ -84,7 +84,7 @@ class EditedPlan:
         self._store.release()
 
 
-def _kept_words(kept: planfiles.KeptDraft, runs_dir: str) -> str:
+def kept_words(kept: planfiles.KeptDraft, runs_dir: str) -> str:
     """Return when a draft was kept, and by a console with which runs where these are others, as a clause."""
     when = f" {instant(kept.kept_ns)}" if kept.kept_ns else " by an earlier console"
     other = f" with runs in {kept.runs_dir}" if kept.runs_dir not in ("", runs_dir) else ""

@@ -460,6 +460,15 @@ def number_at(section: str, line: str) -> int | None:
     return number_in(line)
 
 
+def can_drop(section: str, line: str) -> bool:
+    """Return whether there is something to remove: the list of options, or what a line is of."""
+    if kind_of(section) == "options":
+        return True
+    # The line may still be one of the section before.
+    is_numbered = line.rpartition(" ")[2].isdecimal()
+    return kind_of(section) in DROPPED and is_numbered and number_at(section, line) is not None
+
+
 def ask_new(
     screen: ConsoleScreen,
     desk: Desk,
