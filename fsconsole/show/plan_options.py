@@ -84,7 +84,7 @@ def _option(
     both = all(filesystem.option(option.name, scope) is not None for scope in Scope)
     chips = chips_of(_offered(option), values, refused, is_typed=not option.texts and not barred)
     out = {value: rules[0].why for value in values if (rules := _rules_out(filesystem, option, value, made))}
-    way = way_of(checklist, filesystem, option, made)
+    way = way_of(checklist, filesystem, option, made) if out else Way()
     told = [f"{value}: left out: {why}" for value, why in out.items()]
     return Line(
         key=key_of(option),

@@ -9,7 +9,7 @@ import pytest
 from fsconsole.client.children import Done
 from fsconsole.plan.draft import Draft
 from fsconsole.plan.read import parse_plan
-from fsconsole.tui.screens import plan as plan_screen
+from fsconsole.tui.screens import plan_machine
 from fsconsole.tui.widgets.lists import Choices
 from tests.tui.at_plan import LOAD, at_plan, catalog_answer
 from tests.tui.harness import SIZES, Scripted, picture
@@ -29,7 +29,7 @@ label = "by hand"
 async def test_the_screen_and_its_dialogs_look_as_they_were_drawn(
     size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan_screen, "kernel_release", lambda: "6.18.0")
+    monkeypatch.setattr(plan_machine, "kernel_release", lambda: "6.18.0")
     async with at_plan(size=size) as hand:
 
         async def looks(name: str) -> None:

@@ -332,7 +332,7 @@ async def test_one_limit_in_two_units_is_refused_in_words_that_stay_and_space_op
         await hand.tick("dirty_ratio", "20")
         await hand.sees("limit: the kernel forgets one")
         assert dict(hand.screen.draft.plan.settings) == {"dirty_bytes": ("256MiB",)}
-        for section, key, words in (("run", "repeats", "How often"), ("workloads", "load 0", "Workload 1")):
+        for section, key, words in (("run", "repeats", "A number, which"), ("workloads", "load 0", "Workload 1")):
             await hand.go_to(section)
             await hand.look_at(key)
             await hand.keys("space")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, TypeVar
 
@@ -16,6 +16,7 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
+from textual.worker import Worker
 
 from fsconsole.client.children import (
     carried_out,
@@ -199,6 +200,10 @@ class ConsoleScreen(Screen[None]):
         if not self.session.is_root:
             self.say(f"{NotRoot(what)} Leave with q, then `sudo fsconsole`.", style="$warning")
         return self.session.is_root
+
+    def run_alone(self, group: str, job: Callable[[], Coroutine[Any, Any, None]]) -> Worker[None]:
+        """Run a job in the place of the one of its group that is under way."""
+        return self.run_worker(job, group=group, exclusive=True)
 
     def is_busy(self, group: str) -> bool:
         return any(one.node is self and one.group == group and not one.is_finished for one in self.workers)

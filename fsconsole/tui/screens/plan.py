@@ -102,7 +102,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         asked = self.waiting("Asking what this machine supports; marks may change ...", self.machine.ask_catalog())
         self.run_worker(asked, group="catalog", exclusive=True)
         self.app.mode_change_signal.subscribe(self, self._on_mode)
-        self.run_worker(self.count.look_back, group="spread", exclusive=True)
+        self.run_alone("spread", self.count.look_back)
 
     def on_unmount(self) -> None:
         self.edited.close()
@@ -121,7 +121,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
     def _on_mode(self, mode: str) -> None:
         # A run may have ended since.
         if mode == self.MODE:
-            self.run_worker(self.count.look_back, group="spread", exclusive=True)
+            self.run_alone("spread", self.count.look_back)
 
     def on_resize(self) -> None:
         self.set_class(self.size.width >= _WIDE, "-wide")
@@ -274,7 +274,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         if widget.id == (self.focused.id if isinstance(self.focused, Choices) else at):
             is_narrowed = widget.id != "sections" and self._filter(widget.id or "").is_narrowed
             self.put("#about", of_plan.about(widget.looked_at, is_narrowed=is_narrowed), layout=False)
-            self._way = self._section("lines").way(widget.key if widget.id == "lines" else "")
+            self._way = self._section("lines").way(widget.looked_at) if widget.id == "lines" else plan_options.Way()
             offered = (self._way, *map(self.applies, ("commands", "drop", "probe")))
             if offered != self._offered:
                 self._offered = offered
@@ -303,7 +303,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         if targets or targets != self._asked_for:
             self._asked_for = targets
             self.show_draft()
-            self.run_worker(self.count.read_targets, group="devices", exclusive=True)
+            self.run_alone("devices", self.count.read_targets)
         if not self.count.is_done:
             self.count.start()
 

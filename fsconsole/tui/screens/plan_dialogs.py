@@ -50,14 +50,14 @@ class CommandsScreen(Dialog[None]):
         super().__init__("Commands of each cell, in the order of the run")
         self._cells, self._pilots, self._text = plan.cells, tuple(pilots(plan)), text
         self._known: dict[str, tuple[str, ...]] = {}
-        self._told: tuple[str, ...] = ()
+        self._told: tuple[str, ...] = ("There is no cell: no variant is ticked.",)
 
     def body(self) -> Iterable[Widget]:
         yield ListFilter(Choices(id="cells", ticks=False), "cells")
         if not self._targets and (told := cleared_words(self._cells)):
             yield Static(plain(told), classes="told")
         with VerticalScroll(id="commands"):
-            yield Static(plain("There is no cell: no variant is ticked."), id="steps")
+            yield Static(plain(""), id="steps")
 
     def on_mount(self) -> None:
         self.query_one(ListFilter).show_lines((*pilot_lines(self._pilots), *cell_lines(self._cells)))

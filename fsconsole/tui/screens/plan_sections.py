@@ -73,7 +73,7 @@ class Section:
         """Return what to ask when a line is opened; None where opening is ticking."""
         return None
 
-    def way(self, _key: str) -> plan_options.Way:
+    def way(self, _line: Line | None) -> plan_options.Way:
         """Return the way from a line with a value that is left out to the option that decides that."""
         return plan_options.Way()
 
@@ -200,7 +200,9 @@ class Options(Section):
         """Return every option."""
         return plan_options.option_lines(self._checklist, self.filesystem, self.desk.here, self._made)
 
-    def way(self, key: str) -> plan_options.Way:
+    def way(self, line: Line | None) -> plan_options.Way:
+        # Looking for it takes a while where there are thousands of variants.
+        key = line.key if line is not None and line.warning else ""
         found = (option for option in self.filesystem.options if plan_options.key_of(option) == key)
         ways = (plan_options.way_of(self._checklist, self.filesystem, option, self._made) for option in found)
         return next(ways, plan_options.Way())
