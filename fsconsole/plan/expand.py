@@ -150,6 +150,14 @@ def _timed_bytes(load: Workload, bytes_per_s: float) -> float:
     return max(0.0, min(most, load.limit_bytes or most) - load.added_bytes)
 
 
+def _estimate_on(
+    targets: Sequence[TargetSpec], cells: Sequence[Cell], sizes: dict[str, int], catalog: Catalog
+) -> Estimate:
+    """Return the cost at the rate of the slowest target."""
+    slowest = min(targets, key=_assumed_bytes_per_s)
+    return replace(estimate(cells, sizes, catalog, _assumed_bytes_per_s(slowest)), rate_from=_rate_from(slowest))
+
+
 def _rate_from(target: TargetSpec) -> RateFrom:
     return RateFrom.RUN if target.is_measured else RateFrom.FILE if target.bytes_per_s else RateFrom.ASSUMED
 
@@ -259,8 +267,6 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
         cells.append(replace(placed, steps=steps))
     baseline, against = rows.baseline_of(plan_file)
     sizes = {one.path: one.size_bytes for one in (*targets, *(member for site in sites for member in site.members))}
-    slowest = min(targets, key=_assumed_bytes_per_s)
-    cost = estimate(cells, sizes, catalog, _assumed_bytes_per_s(slowest))
     return Plan(
         title=plan_file.title,
         source=plan_file.source,
@@ -269,7 +275,7 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
         repeats=plan_file.repeats,
         targets=tuple(target.path for target in targets),
         cells=tuple(cells),
-        estimate=replace(cost, rate_from=_rate_from(slowest)),
+        estimate=_estimate_on(targets, cells, sizes, catalog),
         baseline=baseline,
         against=against,
         notes=rows.notes + _notes(plan_file, targets, sites, choices) + _crash_notes(cells, catalog),

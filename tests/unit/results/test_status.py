@@ -130,10 +130,10 @@ def test_only_a_sample_of_the_step_tells_how_far_it_is() -> None:
 
 def test_console_and_live_view_show_it_in_the_line_of_the_step_lines_and_days_in_two() -> None:
     told = f"wait until /dev/md400 is in step, {FAR_WORDS}, 9.0 s"
-    assert f"ARRAY-SYNC {told} >" in in_console(waiting(sample()))
+    assert f"ARRAY SYNC {told} >" in in_console(waiting(sample()))
     lines = _step_lines(waiting(sample()), NOW_NS, 80)
-    assert " ".join(" ".join(lines).split()) == f"step array-sync: {told}"
-    assert "ARRAY-SYNC wait until /dev/md400 is in step, 9.0 s >" in in_console(waiting(None))
+    assert " ".join(" ".join(lines).split()) == f"step array sync: {told}"
+    assert "ARRAY SYNC wait until /dev/md400 is in step, 9.0 s >" in in_console(waiting(None))
     days = 3 * 86400
     state = waiting(sample(StepProgress(99.9, days), at_ns=days * build.SECOND_NS))
     assert cells_of(in_console(state, days * build.SECOND_NS)) <= 160
