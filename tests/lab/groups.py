@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tests.lab.cache import KERNEL, NEWER_KERNEL, UML
 from tests.lab.machine import Disk
+from tests.lab.soak import SOAK
 
 INSIDE = Path(__file__).parent / "inside"
 
@@ -22,7 +23,8 @@ class Boot:
 
 
 BOOTS: dict[str, Boot] = {
-    "arrays": Boot(("arrays", "whatif"), (Disk(96),) * 4),
+    # Those of whatif are small, as a raw cell writes all of its array; a soak's cells must last until they are killed.
+    "arrays": Boot(("arrays", "whatif"), (*(Disk(96),) * 4, *(Disk(96 if SOAK else 40),) * 4)),
     # hazards.py: A to E, S, N
     "hazards": Boot(("hazards",), tuple(Disk(size_mib) for size_mib in (32, 32, 144, 144, 320, 32, 32))),
     # What may leave a kernel in a bad state comes last.

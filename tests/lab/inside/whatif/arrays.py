@@ -22,7 +22,7 @@ from tests.lab import warm
 from tests.lab.guest import fsconsole, run, settle, wait_until
 
 HERE = "tests/lab/inside/whatif"
-DISKS = A, B, C, D = ("/dev/ubda", "/dev/ubdb", "/dev/ubdc", "/dev/ubdd")
+DISKS = A, B, C, D = ("/dev/ubde", "/dev/ubdf", "/dev/ubdg", "/dev/ubdh")
 MIRROR = f"{HERE}/mirror.toml"
 RUNS = "/var/lib/fsconsole/runs"
 

@@ -177,8 +177,8 @@ def _end_of(disk: str) -> bytes:
         os.close(fd)
 
 
-NAME_TAKEN = ("md400", (C, D), "is an array of ubdc, ubdd already")
-MEMBER_TAKEN = ("md9", (B, C), "/dev/ubdb is held by /dev/md9")
+NAME_TAKEN = ("md400", (C, D), "is an array of ubdg, ubdh already")
+MEMBER_TAKEN = ("md9", (B, C), "/dev/ubdf is held by /dev/md9")
 
 
 @pytest.mark.parametrize(("name", "members", "words"), [MEMBER_TAKEN, NAME_TAKEN])
