@@ -96,7 +96,7 @@ in_list() {
 
 # Blocks of a device are zeros: a short or failed read isn't.
 is_zero() { # DEVICE FIRST COUNT
-    dd if="$1" bs=4096 skip="$2" count="$3" status=none 2>/dev/null | cmp -s -n $((4096 * $3)) - /dev/zero
+    cmp -s -n $((4096 * $3)) -i $((4096 * $2)):0 "$1" /dev/zero
 }
 
 # Why a device is in use; nothing where it isn't.
@@ -225,7 +225,7 @@ def script_text(kit: Kit) -> str:
         _FUNCTIONS.rstrip("\n"),
         "",
         '[ "$(id -u)" = 0 ] || die "Run it as root."',
-        f"need awk blkid blockdev cmp dd findmnt flock install lsblk mountpoint wipefs {_programs(kit)}",
+        f"need awk blkid blockdev cmp findmnt flock install lsblk mountpoint wipefs {_programs(kit)}",
         "",
         f"uuid={kit.uuid}",
         f"device={shlex.quote(kit.device)}",
