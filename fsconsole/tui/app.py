@@ -18,9 +18,6 @@ from textual import work
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.command import CommandPalette
-from textual.css.styles import RulesMap
-from textual.css.stylesheet import Stylesheet
-from textual.dom import DOMNode
 from textual.filter import LineFilter
 from textual.screen import ModalScreen, Screen
 from textual.scrollbar import ScrollBar
@@ -53,17 +50,6 @@ def _screen(module: str, name: str) -> Screen[None]:
     return made
 
 
-class _SameRules(Stylesheet):
-    """Leaves a widget alone that gets the rules that it has: most do, whenever the focus or a class has changed."""
-
-    @classmethod
-    def replace_rules(cls, node: DOMNode, rules: RulesMap, animate: bool = False) -> None:  # noqa: FBT001, FBT002
-        if node.styles.base.get_rules() == rules:
-            node.notify_style_update()
-        else:
-            super().replace_rules(node, rules, animate)
-
-
 class ConsoleApp(App[None], inherit_bindings=False):
     """The console; runs continue after it."""
 
@@ -77,7 +63,6 @@ class ConsoleApp(App[None], inherit_bindings=False):
     def __init__(self, session: Session) -> None:
         colours = session.terminal.colours
         super().__init__(ansi_color=colours is not Colours.MANY)
-        self.stylesheet = _SameRules(variables=self.get_css_variables())
         self.session = session
         # The filters are reused: Textual caches lines per instance.
         self._last_filters = (GlyphFilter(session.terminal.glyphs), BriefFilter())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import cast
@@ -38,7 +39,12 @@ LOAD = '[[workload]]\nkind = "create"\nfile_size = "1MiB"\n'
 
 def catalog_answer(refused: dict[str, str] | None = None, unavailable: dict[str, str] | None = None) -> str:
     """What `fsconsole catalog --json` would say, with these options of ext4 refused, and these filesystems missing."""
-    refused, unavailable = refused or {}, unavailable or {}
+    return _catalog_answer(tuple((refused or {}).items()), tuple((unavailable or {}).items()))
+
+
+@cache
+def _catalog_answer(refusals: tuple[tuple[str, str], ...], missing: tuple[tuple[str, str], ...]) -> str:
+    refused, unavailable = dict(refusals), dict(missing)
     entries = []
     for filesystem in load_catalog().filesystems:
         lacks = unavailable.get(filesystem.name, "")
