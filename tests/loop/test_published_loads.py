@@ -30,7 +30,7 @@ from tests.conftest import MakeLoopDevice
 from tests.loop.runs import carry_out, fsconsole
 
 BLOCK = 16384
-THREADS = (1, 3)
+THREADS = (1, 2, 3)
 OPERATIONS = 20
 PHASES = ["sequential write", "random write", "sequential read", "random read"]
 
