@@ -63,5 +63,8 @@ def _of_programs() -> Iterator[Path]:
     """Yield the programs of most runs, this Python among them, and their libraries."""
     names = {*_PROGRAMS, *(tool for filesystem in load_catalog().filesystems for tool in filesystem.tools)}
     programs = [path for name in names if (path := shutil.which(name))]
-    said = subprocess.run(["ldd", sys.executable, *programs], check=False, capture_output=True, text=True).stdout
-    yield from map(Path, {sys.executable, *programs, *re.findall(r"(?m)^\t(?:.* => )?(/\S+) \(", said)})
+    yield from map(Path, {sys.executable, *programs})
+    # Not everywhere (musl has another).
+    if ldd := shutil.which("ldd"):
+        said = subprocess.run([ldd, sys.executable, *programs], check=False, capture_output=True, text=True).stdout
+        yield from map(Path, set(re.findall(r"(?m)^\t(?:.* => )?(/\S+) \(", said)))
