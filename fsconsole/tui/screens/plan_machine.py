@@ -1,4 +1,4 @@
-"""What this machine supports of filesystems, options and arrays, as far as the Plan screen has asked."""
+"""Support of this machine for filesystems, options and arrays, as far as the Plan screen has asked."""
 
 from __future__ import annotations
 
