@@ -22,7 +22,7 @@ from tests.loop.gate_cases import (
     sparse,
     unchanged,
 )
-from tests.loop.runs import TINY_PLAN, clean_up, new_run
+from tests.loop.runs import TINY_PLAN, WHOLE_PLAN, clean_up, new_run
 from tests.loop.test_kill_engine import hanging, kill_engine
 from tests.loop.test_resume import (
     carried_out_by_hand,
@@ -108,7 +108,7 @@ def test_a_run_folder_that_was_edited_makes_no_engine_do_what_fsconsole_would_no
     blank: str, loop_device: MakeLoopDevice, tmp_path: Path
 ) -> None:
     other = loop_device(SIZE)
-    plan_text = TINY_PLAN + '[settings]\nread_ahead = "2MiB"\n'
+    plan_text = WHOLE_PLAN + '[settings]\nread_ahead = "2MiB"\n'
     request = read_state(new_run(plan_text, blank, str(tmp_path / "honest"))).request
 
     def refused(name: str, edit: Edit) -> None:
