@@ -38,8 +38,8 @@ def measured_rates(runs_dir: str, wanted: Collection[Identity] = ()) -> dict[Dev
 def rates_of(state: RunState) -> dict[DeviceKey, float]:
     """Return the rate of a run's fastest load on each device: the median of its rounds, its drain included.
 
-    That of the fastest one, since what is planned is written in streams for the most part. Arrays tell nothing of their
-    members, and what nothing lasting identifies is nobody's.
+    That of the fastest one, since what is planned is written in streams for the most part. Cells on
+    arrays, and on devices without a lasting identity, are left out.
     """
     rates: dict[tuple[DeviceKey, str, int], list[float]] = {}
     keys = {target.path: target.identity.stable_key() for target in state.request.targets if target.place is None}

@@ -231,7 +231,7 @@ class PlanAnswer(Document, frozen=True):
     timed_s: float = 0.0
     """Seconds of these loads, if the bytes of any of them have no limit but the rate; else 0."""
     rate_from: RateFrom = RateFrom.ASSUMED
-    """Where assumed_bytes_per_s comes from: "assumed", "scratch file" (as it was written), "last run" (on the device)."""
+    """Source of assumed_bytes_per_s: "assumed", "scratch file" (as it was written), "last run" (on the device)."""
     power: PowerAnswer | None = None
     """None of a run that is resumed."""
     directories: tuple[DirectoryAnswer, ...] = ()

@@ -311,7 +311,7 @@ Loads = frozenset[tuple[str, str, int, int]]
 
 
 class RateFrom(str, Enum):
-    """Where the rate of an estimate comes from; values are printed and stored."""
+    """Source of the write rate in an estimate; values are printed and stored."""
 
     ASSUMED = "assumed"
     FILE = "scratch file"

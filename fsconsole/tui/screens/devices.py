@@ -75,7 +75,7 @@ Tab goes to the details, which the arrow keys scroll."""
         self._job: Worker[None] | None = None
         self._job_words = ""
         self._job_progress = ""
-        """How far the job is, where that is known."""
+        """Progress of the job, where it is known."""
         self._job_end: asyncio.Event | None = None
         self._is_ending = False
         self._sheet: tuple[int, view.Sheet] | None = None
