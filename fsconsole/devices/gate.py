@@ -105,11 +105,7 @@ def gather(
             "an exclusive open",
             lambda: busy_uses(evidence.relatives, graph, is_ours=context.holds_lock),
         )
-        # What the running system stands on is claimed: where the whole disk is not, that is elsewhere.
-        disks = [relative.path for relative in evidence.relatives if relative.role is Relation.DISK]
-        if evidence.hidden_places and any(is_busy(path, is_ours=context.holds_lock) for path in disks):
-            return _unread(evidence, _SYSTEM_DISKS, "; ".join(evidence.hidden_places))
-        return evidence
+        return _beside_hidden_places(evidence, is_ours=context.holds_lock)
 
     found = _unless_refused(found, lambda free: _side_by_side(opened, free))
     found = _from_signatures(found, snapshot, context)
@@ -121,6 +117,20 @@ def gather(
         return replace(_with_content(evidence, context), named_in=tuple(named_in(evidence)))
 
     return _unless_refused(found, lambda free: _side_by_side(sampled, free))
+
+
+def _beside_hidden_places(evidence: Evidence, *, is_ours: bool) -> Evidence:
+    """Return the evidence with why the running system may stand on its disk, where that can't be told from tables.
+
+    What it stands on is claimed: where the whole disk is not, that is elsewhere.
+    """
+    disks = [relative.path for relative in evidence.relatives if relative.role is Relation.DISK]
+    try:
+        if evidence.hidden_places and any(is_busy(path, is_ours=is_ours) for path in disks):
+            return _unread(evidence, _SYSTEM_DISKS, "; ".join(evidence.hidden_places))
+    except OSError as error:
+        return _unread(evidence, _SYSTEM_DISKS, str(error))
+    return evidence
 
 
 def _unless_refused(
@@ -226,7 +236,7 @@ def _with_real_twins(found: tuple[Evidence, ...], graph: DeviceGraph, executor: 
         return found
     # A dead path of a multipath disk answers no read, and whoever reads it can't be ended.
     silent = silent_among({path: disk.size_bytes for path, disk in disks.items()}, executor)
-    free = [disk for path, disk in disks.items() if path not in silent and not is_locked(path)]
+    free = [disk for path, disk in disks.items() if path not in silent and _is_free(path)]
     before = {disk.path: sectors_written(disk) for disk in free}
     samples = dict(read for found_there in _side_by_side(_sample, free) for read in found_there)
     known = {
@@ -258,6 +268,14 @@ def _with_real_twins(found: tuple[Evidence, ...], graph: DeviceGraph, executor: 
         )
 
     return tuple(map(judged, found))
+
+
+def _is_free(path: str) -> bool:
+    """Return whether a disk may be read: nobody has locked it, and it is still there."""
+    try:
+        return not is_locked(path)
+    except OSError:
+        return False
 
 
 def _sample(disk: Device) -> tuple[tuple[str, ContentSample], ...]:

@@ -105,8 +105,14 @@ def note_left(path: str, scratch_id: str, left: str) -> None:
 
 
 def is_written(path: str, marker: Marker) -> bool:
-    """Return whether a marked file was written to since it was made, or since a run left it. Raises OSError."""
-    return marker.written_ns not in (0, os.lstat(path).st_mtime_ns)
+    """Return whether a marked file was written to since it was made, or since a run left it.
+
+    Of one that is gone, as while its device is removed, nothing tells that it was not.
+    """
+    try:
+        return marker.written_ns not in (0, os.lstat(path).st_mtime_ns)
+    except OSError:
+        return True
 
 
 def place_of(path: str) -> str:

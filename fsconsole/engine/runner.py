@@ -67,12 +67,12 @@ from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.locks import FileLock
 from fsconsole.system.mounts import PrivatePlaces, enter_private
 from fsconsole.system.processes import INIT_PID
-from fsconsole.system.run import RealExecutor, reap_strangers, system_refusal
+from fsconsole.system.run import RealExecutor, error_words, reap_strangers, system_refusal
 from fsconsole.telemetry.heat import read_throttles
 from fsconsole.telemetry.page_reporting import is_reporting
 from fsconsole.telemetry.rates import Unreadable
 from fsconsole.telemetry.sampler import Sampler
-from fsconsole.text import counted, error_reason
+from fsconsole.text import counted
 
 
 def require_own_commands(request: RunRequest, catalog: Catalog, journal_path: str) -> None:
@@ -545,7 +545,7 @@ def _handled(work: CellWork, step: Step) -> StepResult:
     except (StepFailed, GeneratorFailed, ExtentsUnreadable, Unreadable) as error:
         reason = str(error)
     except OSError as error:
-        reason = error_reason(error)
+        reason = error_words(error)
     except (JournalFull, JournalUnusable):
         raise
     except (DeviceLocked, DeviceOpen) as error:

@@ -186,8 +186,18 @@ def _mount_id(pid: int, descriptor: str) -> int:
 
 
 def _has_no_devices(pid: int, *, mount_id: int = -1, number: int = -1) -> bool:
-    """Return whether a process's mounts of that ID or device number have nodev: no file of them opens a device."""
-    found = [e for e in read_mounts(str(pid)) if e.mount_id == mount_id or e.device_number == number]
+    """Return whether a process's mounts of that ID or device number have nodev: no file of them opens a device.
+
+    One that has ended meanwhile has none open at all.
+    """
+    try:
+        mounts = read_mounts(str(pid))
+    except OSError as error:
+        # EINVAL: nobody has waited for it yet (fs/proc_namespace.c, mounts_open_common).
+        if error.errno in (errno.ENOENT, errno.ESRCH, errno.EINVAL):
+            return True
+        raise
+    found = [e for e in mounts if e.mount_id == mount_id or e.device_number == number]
     return bool(found) and all("nodev" in entry.options for entry in found)
 
 

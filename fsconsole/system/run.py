@@ -22,7 +22,7 @@ from fsconsole.model.command import Command, CommandResult, ResourceUsage
 from fsconsole.system.files import Closing, KeptFile
 from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.processes import INIT_PID, numbers_in, read_stat, visible_pid
-from fsconsole.text import error_reason
+from fsconsole.text import error_reason, printable
 
 
 class PeakMemory:
@@ -492,7 +492,14 @@ class RealExecutor:
             return ending.result(command.argv, out.whole(), err.whole(), () if log is None else log.lines())
 
 
+def error_words(error: OSError) -> str:
+    """Return the file names of a failed system call, and why it failed: "/dev/sdb: No such device or address"."""
+    names = [
+        printable(os.fsdecode(name)) for name in (error.filename, error.filename2) if isinstance(name, (str, bytes))
+    ]
+    return ": ".join([*names, error_reason(error)])
+
+
 def system_refusal(error: OSError) -> SystemRefused:
     """Return a failed system call as an error, with its file names."""
-    names = [os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, (str, bytes))]
-    return SystemRefused(": ".join([*names, error_reason(error)]))
+    return SystemRefused(error_words(error))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.devices import gate, snapshot
+from fsconsole.devices import gate, scratch, snapshot, sysfs
 from fsconsole.devices.claims import (
     TOOLS_WITH_O_EXCL,
     held_exclusively,
@@ -23,6 +23,7 @@ from fsconsole.devices.claims import (
     needs_hold,
 )
 from fsconsole.devices.gate import require
+from fsconsole.devices.marker import Marker, proven_marker
 from fsconsole.devices.snapshot import find_device
 from fsconsole.engine.proof import LastWrite, Prover
 from fsconsole.errors.targets import DeviceChanged, DeviceLocked, DeviceOpen, DeviceRefused
@@ -198,6 +199,25 @@ def test_a_loop_device_that_goes_or_whose_node_is_a_file_is_no_matter_to_others(
 
             monkeypatch.setattr(snapshot, "status", status)
             assert refusals(inspect(blank)) == {}, os.strerror(number)
+
+
+def test_a_scratch_file_that_is_deleted_just_after_its_mark_was_read_is_no_matter_to_others(
+    blank: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = scratch.create(MIB, str(tmp_path / "scratch"))
+
+    def read_and_gone(path: str, file_device: int, inode: int) -> Marker:
+        marker = proven_marker(path, file_device, inode)
+        if path == other.path:
+            Path(path).unlink()
+        return marker
+
+    monkeypatch.setattr(sysfs, "proven_marker", read_and_gone)
+    try:
+        assert refusals(inspect(blank)) == {}
+        assert not Path(other.path).exists()
+    finally:
+        block.detach(other.device)
 
 
 def test_an_unprivileged_user_gets_a_refusal_and_no_traceback(blank: str) -> None:

@@ -118,6 +118,17 @@ def test_a_check_says_in_its_own_words_what_it_found_or_why_it_found_nothing() -
         assert [(kind, words) for kind, words, _ in work.warnings] == [(events.WarningKind.CHECK, reason)]
 
 
+def test_a_step_that_fails_for_want_of_a_file_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_work: CellWork, _step: Step) -> StepResult:
+        raise FileNotFoundError(2, "No such file or directory", "/srv/scratch.img")
+
+    monkeypatch.setitem(runner.HANDLERS, StepKind.GATE, fail)
+    run = SimpleNamespace(detector=HangDetector(), requests=Requests())
+    work = cast("CellWork", SimpleNamespace(run=run, cell=build.cell(0)))
+    result = runner._handled(work, Step(StepKind.GATE, "prove it"))
+    assert (result.outcome, result.reason) == (events.Outcome.FAILED, "/srv/scratch.img: No such file or directory")
+
+
 MEASURED = StepResult((Measurement(Metric.READ, 9e9),))
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import re
 from dataclasses import replace
 
@@ -226,3 +227,26 @@ def test_a_disk_of_the_same_number_is_a_second_path_unless_it_holds_something_el
     assert (number(SDC) in {one.number for one in found.relatives}) is is_twin
     assert found.blank_twins == ((SDC.path,) if is_asked else ())
     assert not set(silent) & set(read)
+
+
+def gone(path: str, **_: object) -> bool:
+    raise OSError(errno.ENXIO, "No such device or address", path)
+
+
+def test_of_a_second_path_that_goes_while_it_is_looked_at_nothing_is_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "silent_among", lambda *_: {})
+    monkeypatch.setattr(gate, "is_locked", gone)
+    (found,) = gate._with_real_twins((TWIN,), DeviceGraph((SDB, SDC)), FakeExecutor({}))
+    assert found == TWIN
+
+
+def test_a_disk_that_goes_while_it_is_asked_for_the_system_could_not_be_proved_free(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = evidence(SDB, relative(SDC, Relation.DISK), hidden_places=("/ is zfs",))
+    for answer, told in ((lambda *_, **__: False, ()), (lambda *_, **__: True, ("/ is zfs",))):
+        monkeypatch.setattr(gate, "is_busy", answer)
+        assert tuple(one.why for one in gate._beside_hidden_places(asked, is_ours=False).unread) == told
+    monkeypatch.setattr(gate, "is_busy", gone)
+    (unread,) = gate._beside_hidden_places(asked, is_ours=False).unread
+    assert SDC.path in unread.why

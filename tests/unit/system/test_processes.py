@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fsconsole.system import processes
+from fsconsole.system.mounts import MountEntry
 from fsconsole.system.processes import (
     ProcessStat,
     Sleepers,
@@ -47,6 +51,43 @@ def test_another_text_is_no_stat_line(text: str) -> None:
 
 def test_no_process_holds_a_device_that_does_not_exist() -> None:
     assert holders_of(frozenset({os.makedev(4095, 77)}), frozenset()) == ()
+
+
+def is_asleep(pid: int) -> bool:
+    stat = read_stat(f"/proc/{pid}")
+    return (stat.name, stat.state) == ("sleep", "S")
+
+
+@pytest.mark.parametrize("number", [errno.ENOENT, errno.ESRCH, errno.EINVAL, errno.EACCES])
+def test_a_process_that_ends_while_its_broken_files_are_looked_at_holds_nothing(
+    monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Its descriptors are on a filesystem that shut itself down, and its mount table goes before it is read."""
+
+    def on_a_broken_filesystem(path: str, *, dir_fd: int | None = None) -> os.stat_result:
+        if dir_fd is not None or "/map_files/" in path:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+        return stat(path)
+
+    def gone(pid: str) -> tuple[MountEntry, ...]:
+        raise OSError(number, os.strerror(number), f"/proc/{pid}/mountinfo")
+
+    stat = os.stat
+    with subprocess.Popen(SLEEPS) as sleeps:
+        try:
+            wait_until(lambda: is_asleep(sleeps.pid), "sleep is loaded and sleeps")
+            monkeypatch.setattr(processes, "read_mounts", gone)
+            monkeypatch.setattr(os, "stat", on_a_broken_filesystem)
+            look = partial(holders_of, frozenset({os.makedev(4095, 77)}), frozenset(), (sleeps.pid,))
+            if number == errno.EACCES:
+                with pytest.raises(PermissionError):
+                    # Only a process that has ended has none: one that hides them may.
+                    list(processes._matching_mappings(sleeps.pid, lambda _: 0, set()))
+            else:
+                assert look() == ()
+        finally:
+            monkeypatch.undo()
+            sleeps.kill()
 
 
 Start = Callable[..., "subprocess.Popen[bytes]"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import signal
@@ -20,7 +21,7 @@ from fsconsole.errors.runs import ToolFailed, ToolMissing
 from fsconsole.model.command import Command, CommandResult
 from fsconsole.system.files import opened
 from fsconsole.system.kmsg import KernelLog
-from fsconsole.system.run import RealExecutor, find_program, spawn
+from fsconsole.system.run import RealExecutor, error_words, find_program, spawn
 
 LIMIT_S = 60.0
 MIB = 2**20
@@ -223,3 +224,12 @@ def test_killing_it_or_leaving_its_block_ends_it_and_leaves_no_descriptor() -> N
             killed.kill()
         assert (result.exit_code, result.timed_out) == (-signal.SIGKILL, False)
         assert left.wait().exit_code == -signal.SIGKILL
+
+
+def test_the_words_of_an_error_name_each_file_that_it_has() -> None:
+    why = os.strerror(errno.ENOENT)
+    assert error_words(FileNotFoundError(errno.ENOENT, why, "/x")) == f"/x: {why}"
+    assert error_words(FileNotFoundError(errno.ENOENT, why, b"/x\xff", None, "/y")) == f"/x\\udcff: /y: {why}"
+    assert (
+        error_words(FileNotFoundError(errno.ENOENT, why)) == error_words(FileNotFoundError(errno.ENOENT, why, 7)) == why
+    )
