@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import JournalNewer, JournalUnusable
 from fsconsole.journal import last_word
 from fsconsole.journal.folder import RunFolder
-from fsconsole.model.events import Outcome, RunFinished
+from fsconsole.model.events import Observation, Outcome, RunFinished
 from fsconsole.model.state import CellStatus, RunStatus
 from fsconsole.show.history import RunSnapshot
 from fsconsole.system.locks import FileLock
@@ -20,7 +20,8 @@ from fsconsole.tui import bridge as module
 from fsconsole.tui.bridge import Bridge, Taken, Watch
 from tests.conftest import wait_until
 from tests.tui.recorded import recorded
-from tests.unit.cli.recorded import CELL_DONE, IN_MKFS, STARTED, make_run, write
+from tests.unit.cli import recorded as recorded_runs
+from tests.unit.cli.recorded import CELL_DONE, IN_MKFS, STARTED, make_run
 
 S_NS = 10**9
 
@@ -29,6 +30,33 @@ S_NS = 10**9
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "POLL_S", 0.01)
     monkeypatch.setattr(module, "_IDLE_S", 0.01)
+
+
+_TURN = threading.Lock()
+
+
+@pytest.fixture(autouse=True)
+def _in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a bridge look while nothing is written here: an engine writes in a process of its own.
+
+    Within one process SQLite has its connections share one view of a log's index (os_unix.c, unixOpenSharedMemory): where a
+    reader has opened that first, for reading only, a writer is told "attempt to write a readonly database".
+    """
+
+    def in_turn(look: Callable[[Watch], object]) -> Callable[[Watch], object]:
+        def wait_and_look(watch: Watch) -> object:
+            with _TURN:
+                return look(watch)
+
+        return wait_and_look
+
+    for look in (Watch.look, Watch.look_back):
+        monkeypatch.setattr(Watch, look.__name__, in_turn(look))
+
+
+def write(folder: RunFolder, observations: Iterable[Observation], *, finished: bool = True) -> None:
+    with _TURN:
+        recorded_runs.write(folder, observations, finished=finished)
 
 
 @contextmanager
