@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
@@ -78,6 +78,33 @@ def traffic(before: Counted, after: Counted, name: str) -> Traffic | None:
         )
     except Restarted:
         return None
+
+
+def added(parts: Sequence[Traffic]) -> Traffic:
+    """Return the I/O of several devices together."""
+
+    def total(counts: Iterable[int | None]) -> int | None:
+        known = tuple(counts)
+        return None if None in known else sum(filter(None, known))
+
+    return Traffic(
+        sum(one.reads for one in parts),
+        sum(one.read_bytes for one in parts),
+        sum(one.writes for one in parts),
+        sum(one.written_bytes for one in parts),
+        total(one.discarded_bytes for one in parts),
+        total(one.flushes for one in parts),
+    )
+
+
+def linear_members(name: str, sys: str = SYS) -> tuple[str, ...]:
+    """Return the members of a linear array, whose I/O is all theirs; none for any other device.
+
+    Since Linux 5.14 the kernel counts none of it on the array itself (drivers/md/md-linear.c).
+    """
+    folder = f"{sys}/class/block/{name}"
+    is_linear = read_text_or(f"{folder}/md/level", "") == "linear"
+    return tuple(sorted(names_in(f"{folder}/slaves"))) if is_linear else ()
 
 
 def device_measurements(moved: Traffic, written_bytes: int = 0) -> tuple[Measurement, ...]:
@@ -191,9 +218,9 @@ class TrafficWindow:
 
     def __init__(self, target: str, sys: str = SYS) -> None:
         self._target, self._disk, self._sys = target, disk_name(target, sys), sys
-        self._shared = shared_disks((target,), sys)
+        self._shared, self._members = shared_disks((target,), sys), linear_members(target, sys)
         own = (name for disk in self._shared for name in (disk.name, *disk.own))
-        self._names = tuple(dict.fromkeys((target, self._disk, *own)))
+        self._names = tuple(dict.fromkeys((target, self._disk, *self._members, *own)))
         self._before = self._after = read_counted(self._names, sys)
 
     def close(self) -> None:
@@ -202,7 +229,7 @@ class TrafficWindow:
 
     def bytes_read_so_far(self) -> int | None:
         """Return what the target has read until now; None where it is not counted. The window stays open."""
-        found = traffic(self._before, read_counted((self._target,), self._sys), self._target)
+        found = self._moved_until(read_counted((self._target, *self._members), self._sys))
         return None if found is None else found.read_bytes
 
     def following(self) -> TrafficWindow:
@@ -216,11 +243,20 @@ class TrafficWindow:
 
         A flush empties the whole disk's cache, and is counted for that (block/blk-flush.c).
         """
-        found = traffic(self._before, self._after, self._target)
+        found = self._moved_until(self._after)
         disk = traffic(self._before, self._after, self._disk)
         # Devices without requests of their own (md, dm) pass flushes on and count none.
         is_counted = disk is not None and os.path.isdir(f"{self._sys}/class/block/{self._disk}/mq")
         return found and replace(found, flushes=disk.flushes if disk is not None and is_counted else None)
+
+    def _moved_until(self, after: Counted) -> Traffic | None:
+        """Return the target's I/O; of a linear array whose kernel counts none of it that of its members."""
+        found = traffic(self._before, after, self._target)
+        if found is None or found.reads or found.writes or not self._members:
+            return found
+        members = [traffic(self._before, after, name) for name in self._members]
+        counted = [one for one in members if one is not None]
+        return added(counted) if len(counted) == len(members) else None
 
     def foreign(self) -> tuple[ForeignIo, ...]:
         """Return the foreign I/O on each disk where it can be measured."""

@@ -11,19 +11,21 @@ READ_BY_BTRFS_MOUNT = 74
 has 16 KiB, a file at least 440 bytes in it: with so many files or fewer nothing may be left that an rm has to read."""
 
 
-def device_read(cell: CellState, planned: Cell) -> dict[tuple[StepKind, int | None], float]:
-    """Return what the device read in each kind of step, of loads in each load with its drain."""
+def device_moved(
+    cell: CellState, planned: Cell, metric: Metric = Metric.DEVICE_READ
+) -> dict[tuple[StepKind, int | None], float]:
+    """Return what the device read, or moved by another metric, in each kind of step, of loads in each load with its drain."""
     found: dict[tuple[StepKind, int | None], float] = {}
     for step in cell.steps:
         kind = StepKind.WORKLOAD if step.kind is StepKind.DRAIN else step.kind
         of = kind, planned.steps[step.number].workload
-        found[of] = sum((one.value for one in step.measurements if one.metric is Metric.DEVICE_READ), found.get(of, 0))
+        found[of] = sum((one.value for one in step.measurements if one.metric is metric), found.get(of, 0))
     return found
 
 
 def assert_cold(cell: CellState, planned: Cell) -> None:
     """Prove that the device was read in all that began with cold caches: loads, and the rm at the end."""
-    read = device_read(cell, planned)
+    read = device_moved(cell, planned)
     for number, load in enumerate(planned.workloads):
         if load.cold:
             assert read[StepKind.WORKLOAD, number] > 0, (planned.variant.label, load.name)

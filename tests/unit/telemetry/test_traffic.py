@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from fsconsole.model.metrics import Metric
-from fsconsole.telemetry.traffic import ForeignIo, SharedDisk, TrafficWindow, device_measurements, shared_disks
+from fsconsole.telemetry.traffic import (
+    ForeignIo,
+    SharedDisk,
+    Traffic,
+    TrafficWindow,
+    device_measurements,
+    shared_disks,
+)
 
 STAT = "{reads} 0 {sectors_read} 5 {writes} 0 {sectors_written} 9 0 14 14 {discards} 0 {discarded} 0 {flushes} 3"
 
@@ -84,6 +91,28 @@ def test_below_a_loop_device_what_its_writes_may_need_is_not_foreign_and_without
     assert window.foreign() == (ForeignIo("vdz", 24 * 512, 11 * 512, 0, 9000 * 512, 105),)
     put(tmp_path, "loop7", files={"loop/dio": "0"})
     assert shared_disks(("loop7",), str(tmp_path)) == ()
+
+
+def test_a_linear_array_whose_kernel_counts_nothing_has_the_traffic_of_its_members(tmp_path: Path) -> None:
+    for name in ("sda", "sdb"):
+        put(tmp_path, name, reads=5, read=50)
+        (tmp_path / "devices/md0/slaves" / name).mkdir(parents=True)
+    put(tmp_path, "md0", files={"md/level": "linear"})
+    window = TrafficWindow("md0", str(tmp_path))
+    put(tmp_path, "sda", reads=15, read=150, writes=2, written=16, discarded=4)
+    put(tmp_path, "sdb", reads=6, read=58)
+    assert window.bytes_read_so_far() == 108 * 512
+    window.close()
+    assert window.of_target() == Traffic(11, 108 * 512, 2, 16 * 512, 4 * 512, 0)
+    # A newer kernel counts it there.
+    put(tmp_path, "md0", reads=3, read=108, files={"md/level": "linear"})
+    window.close()
+    assert window.of_target() == Traffic(3, 108 * 512, 0, 0, 0, 0)
+    # Of any other level the members read, and write, more than the array.
+    put(tmp_path, "md0", files={"md/level": "raid5"})
+    other = TrafficWindow("md0", str(tmp_path))
+    put(tmp_path, "sda", reads=16, read=158)
+    assert other.bytes_read_so_far() == 0
 
 
 def test_a_device_that_is_another_one_now_or_is_not_counted_has_no_traffic(tmp_path: Path) -> None:
