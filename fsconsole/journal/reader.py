@@ -137,7 +137,8 @@ def _connect_read_only(path: str) -> sqlite3.Connection:
     """Open a journal for reading. Raises sqlite3.Error, and JournalUnusable where a link leads elsewhere.
 
     The -shm file is not written to either, where it lies there: on a full btrfs a store into it is answered
-    with SIGBUS. A journal that was left in WAL mode without a -wal file beside it has no writer (each keeps one
+    with SIGBUS. Who reads so must not begin to write in the same process meanwhile: SQLite has both share that view of it
+    (os_unix.c, unixOpenSharedMemory). A journal that was left in WAL mode without a -wal file beside it has no writer (each keeps one
     as long as it lives) and nothing that isn't in the file itself, so it may be read as immutable: that is the
     only way in a directory where SQLite can't make a -shm file. So may one whose writer ended when the -wal file
     had its header and nothing else yet: SQLite (3.40) tries that for 10 s and then says "locking protocol".
