@@ -106,12 +106,21 @@ def columns_of(
     is_raw: bool = False,
 ) -> tuple[Metric, ...]:
     """Return the columns that a block shows unasked, as far as rows have them."""
+    usual = _usual(load, rows, is_raw=is_raw)
+    if publication is None or is_raw:
+        return usual
+    present = figures_in(load, rows)
+    there = (metric for metric in publication.metrics if metric in present or metric not in SPECIAL)
+    laid = tuple(metric for metric in there if belongs(metric, load, rows[0].key.workloads))
+    # Scaled, or of another device, a publication keeps little: of a filesystem's life perhaps the inodes alone.
+    keeps_none = load is None and not {*laid} & {*_SHOWN_OF_LIFE}
+    own = usual if keeps_none else (Metric.WRITE, Metric.DURABLE, Metric.READ, Metric.CPU)
+    return tuple(dict.fromkeys((*(metric for metric in own if metric in present), *laid)))
+
+
+def _usual(load: Workload | None, rows: Sequence[GridRow], *, is_raw: bool) -> tuple[Metric, ...]:
+    """Return the columns that a block shows unasked where nothing is laid beside it."""
     present = figures_in(load, rows, is_raw=is_raw)
-    if publication is not None and not is_raw:
-        own = (metric for metric in (Metric.WRITE, Metric.DURABLE, Metric.READ, Metric.CPU) if metric in present)
-        there = (metric for metric in publication.metrics if metric in present or metric not in SPECIAL)
-        wanted = (metric for metric in there if belongs(metric, load, rows[0].key.workloads))
-        return tuple(dict.fromkeys((*own, *wanted)))
     if is_raw:
         return tuple(metric for metric in _OF_RAW if metric in present and metric not in PILOTS)
     if load is not None and load.kind is WorkloadKind.BONNIE:

@@ -16,6 +16,7 @@ from fsconsole.plan.expand import build_plan
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.plan.publications import all_publications, find_publication
 from fsconsole.plan.read import find_config, list_configs, read_plan
+from fsconsole.results.blocks import BlockKind, blocks_of
 from fsconsole.results.environment import Varied
 from fsconsole.results.grid import build_grid
 from fsconsole.results.json import render_json
@@ -141,6 +142,18 @@ def test_what_was_laid_beside_a_run_stays_as_it_is_and_its_columns_are_shown() -
     assert beside(laid, [state.request.plan]) is laid
     found = compare_sides(sides_of([[state], STUDY], ()))
     assert "seeks ratio" in sides_text(found, 160)
+
+
+def test_a_life_of_which_a_publication_keeps_no_usual_column_has_its_usual_ones_with_it() -> None:
+    state = run_of(Keep.FILES)
+    state = replace(state, cells=tuple(build.done(index, more={Metric.INODES: 2e6}) for index in range(2)))
+    figures = (Measurement(Metric.INODES, 2e6), Measurement(Metric.CHECK, 286.0))
+    checked = PublishedRow("", "ext4 base", figures)
+    study = Publication("fsck", "fsck", "S", "2009", "one disk", "files", (checked,))
+    blocks = blocks_of(state, build_grid(state, publication=study))
+    (columns,) = (block.columns for block in blocks if block.kind is BlockKind.LIFE)
+    # The one published check has no other to be a ratio to: it doesn't stand, and the run's own checks do.
+    assert {Metric.CHECK, Metric.MKFS, Metric.INODES} <= {*columns}
 
 
 TEN_TB = 10**13
