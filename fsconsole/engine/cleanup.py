@@ -225,7 +225,7 @@ def _clean_locked(folder: RunFolder, name: str) -> tuple[Cleaned, ...]:
     if has_died:
         words, where = last_word.read(folder), "between cells"
         if state.current_cell is not None:
-            step = f"{state.current_step.kind.value} of " if state.current_step else ""
+            step = f"{state.current_step.kind.words} of " if state.current_step else ""
             where = f"in {step}cell {state.current_cell + 1} of {len(state.cells)}"
         ending = words[0].finished if words else RunInterrupted(f"the engine died {where}")
         told.append(ending)

@@ -142,7 +142,7 @@ def with_traffic(work: CellWork, step: Step, result: StepResult) -> StepResult:
     moved = window.of_target()
     if result.measurements and step.kind is not StepKind.WARM:
         # The engine's own reads of sources may be on the same disk.
-        _about_foreign(work, step.kind.value, window.foreign())
+        _about_foreign(work, step.kind.words, window.foreign())
     if moved is None or not any((moved.reads, moved.writes, moved.discarded_bytes, moved.flushes)):
         return result
     return replace(result, measurements=(*result.measurements, *device_measurements(moved)))

@@ -152,7 +152,7 @@ class HangDetector:
             return False
         if self.hang is None:
             device = self.cell.target if self.cell is not None else ", ".join(watched.targets)
-            where = f" in {self.step.kind.value}" if self.step is not None else ""
+            where = f" in {self.step.kind.words}" if self.step is not None else ""
             who = timer.who
             kind = DeviceHangs if any(not one.is_asleep for one in who) else DeviceStandsStill
             self.hang = kind(device, in_words(who), format_elapsed(still_s), where, watched.run_id)

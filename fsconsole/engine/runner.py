@@ -469,7 +469,7 @@ def _run_steps(run: RunWork, cell: Cell, pilot: Pilot | None) -> tuple[Outcome, 
                 for work.step_number, step in steps:
                     result = run_step(work, step)
                     if result.outcome is not Outcome.DONE:
-                        outcome, reason = result.outcome, f"{step.kind.value}: {result.reason}"
+                        outcome, reason = result.outcome, f"{step.kind.words}: {result.reason}"
                         break
             finally:
                 run.requests.cell_releases()

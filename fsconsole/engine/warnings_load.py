@@ -274,5 +274,5 @@ def with_killed(work: CellWork, step: Step, result: StepResult, said_before: int
         return result
     killed = "the generator" if step.kind is StepKind.WORKLOAD else " and ".join(names)
     why = f"{killed} was killed (out of memory)"
-    work.warn(WarningKind.KERNEL_LOG, f"{step.kind.value}: {why}", _MEMORY_HINT)
+    work.warn(WarningKind.KERNEL_LOG, f"{step.kind.words}: {why}", _MEMORY_HINT)
     return replace(result, reason=f"{why}: {result.reason}")

@@ -99,7 +99,7 @@ def pair_lines(own: CellState, other: CellState, names: tuple[str, str], width: 
     lines = [TextLine(shorten_middle(" " * (_COLUMN_CELLS + 4) + "  ".join(heads), width), "strong")]
     for kind, place, step in _placed_steps(own):
         if step.measurements:
-            lines += text_lines(f"{kind.value}: {step.title}", width, "strong")
+            lines += text_lines(f"{kind.words}: {step.title}", width, "strong")
         for one in step.measurements:
             lines.append(_pair(one, values.get((kind, place, one.metric)), width, cells))
     return tuple(lines)

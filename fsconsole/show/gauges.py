@@ -427,12 +427,10 @@ def _bdi_lines(bdi: BdiStats | None) -> list[str]:
     if bdi is None:
         return []
     limit = "" if bdi.dirty_thresh_bytes is None else f" of {format_bytes(bdi.dirty_thresh_bytes)}"
-    now = [f"dirty {format_bytes(bdi.reclaimable_bytes)}{limit}"]
-    now.append(f"in writeback {format_bytes(bdi.writeback_bytes)}")
-    if bdi.bandwidth_bytes_s is not None:
-        now.append(f"bandwidth {format_rate(bdi.bandwidth_bytes_s)}")
+    now = [f"dirty {format_bytes(bdi.reclaimable_bytes)}{limit}", f"in writeback {format_bytes(bdi.writeback_bytes)}"]
+    rate = [] if bdi.bandwidth_bytes_s is None else [f"bandwidth {format_rate(bdi.bandwidth_bytes_s)}"]
     sums = (("dirtied", bdi.dirtied_bytes), ("written", bdi.written_bytes))
     so_far = [f"{name} {format_bytes(size)}" for name, size in sums if size is not None]
     inodes = [] if bdi.b_dirty is None else [f"inodes: {_inodes(bdi).text}"]
-    lines = [("bdi", now), ("", so_far), ("", inodes)]
-    return [text_line(name, ", ".join(parts)) for name, parts in lines if parts]
+    first, *others = [", ".join(parts) for parts in (rate + so_far, now, inodes) if parts]
+    return [f"writeback of this device: {first}", *(text_line("", other) for other in others)]

@@ -389,7 +389,7 @@ def commands_by_cell(answer: PlanAnswer, tried: Sequence[Cell] = ()) -> dict[str
 def _steps(steps: Iterable[tuple[Step | StepAnswer, StepAnswer]]) -> Iterator[str]:
     """Yield steps in lines: what each is called, and the commands of the one beside it."""
     for said, step in steps:
-        yield printable(f"{said.kind.value:<{STEP_WIDTH}}{said.title}")
+        yield printable(f"{said.kind.words:<{STEP_WIDTH}}{said.title}")
         yield from (f"  {line}" for line in acts_of(step))
 
 

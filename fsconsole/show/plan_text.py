@@ -28,7 +28,8 @@ from fsconsole.plan.sizing import pilot_steps, pilots, sizes_in_words
 from fsconsole.results.content import hanging
 from fsconsole.text import cells_of, counted, pad_right, printable, shorten_end
 
-STEP_WIDTH = 16
+STEP_WIDTH = 20
+"""Of the longest name, "wait for idle disk", and a gap."""
 _LOOKS = f"{', '.join(map(str, LOOKS[:-1]))} or {LOOKS[-1]}"
 _WIDEST_NUMBERS = 16
 """The cells of twenty repeats push one variant to the right, rather than all."""
@@ -183,7 +184,7 @@ def _life(
 
 def _steps(steps: Iterable[Step], width: int) -> Iterator[str]:
     for step in steps:
-        yield from hanging(f"  {step.kind.value:<{STEP_WIDTH}}", printable(step.title), width)
+        yield from hanging(f"  {step.kind.words:<{STEP_WIDTH}}", printable(step.title), width)
         yield from (f"    {line}" for line in acts_of(step))
 
 

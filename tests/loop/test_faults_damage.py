@@ -90,7 +90,7 @@ def test_the_run_goes_on_and_a_sound_filesystem_has_nothing_said_of_it(whole: tu
 def test_a_damaged_filesystem_that_can_not_be_mounted_any_more_fails_in_words(whole: tuple[RunState, str]):
     btrfs = cell_of(whole[0], "btrfs")
     assert btrfs.status is CellStatus.FAILED
-    assert btrfs.reason.startswith("cold-mount: BTRFS error (device loop")
+    assert btrfs.reason.startswith("cold mount: BTRFS error (device loop")
 
 
 def test_the_grid_marks_what_was_damaged(whole: tuple[RunState, str]):

@@ -73,14 +73,14 @@ async def test_the_ticked_device_is_reckoned_with_and_no_cell_at_all_is_told_and
 
 
 async def test_a_device_that_was_pulled_is_told_and_a_cell_s_commands_are_those_that_plan_prints() -> None:
-    step = StepAnswer(StepKind.MKFS, "make xfs", (("mkfs.xfs", "-f", "/dev/loop7"),), "", "", (), None)
+    step = StepAnswer(StepKind.EQUALISE, "clear it", (("mkfs.xfs", "-f", "/dev/loop7"),), "", "", (), None)
     children = Scripted({"catalog": catalog_answer(), "plan ": commands_answer(0, step)})
     async with at_plan(children=children, targets=("/dev/sdz",)) as hand:
         await hand.sees("/dev/sdz: not there any more")
         await hand.keys("l")
         await hand.sees("Pilot on ext4", "1. ", "6. ")
         await hand.keys("down")
-        shown = await hand.sees("$ mkfs.xfs -f /dev/loop7", "tab/pgdn Commands", "esc Close")
+        shown = await hand.sees("prepare device ", "$ mkfs.xfs -f /dev/loop7", "tab/pgdn Commands", "esc Close")
         assert "DEVICE" not in shown
         await hand.keys("escape")
         await hand.sees("New plan")

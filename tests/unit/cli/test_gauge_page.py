@@ -52,8 +52,8 @@ def test_a_page_with_everything_is_this_one() -> None:
         "  member sda             205       0     400       0     5.5    97.0       -",
         "loop7                      0    1.50       0      30     0.0     0.5    0.25",
         "  below vda                0    1.50       0      30     0.0     0.5    0.25",
-        "bdi     dirty 555.6 MiB of 746.5 MiB, in writeback 71.6 MiB, bandwidth 105 MB/s",
-        "        dirtied 40.0 GiB, written 39.4 GiB",
+        "writeback of this device: bandwidth 105 MB/s, dirtied 40.0 GiB, written 39.4 GiB",
+        "        dirty 555.6 MiB of 746.5 MiB, in writeback 71.6 MiB",
         "        inodes: b_dirty 1, b_io 1, b_more_io 0",
     ]
 
@@ -77,7 +77,7 @@ def test_what_the_machine_does_not_offer_is_absent() -> None:
         "dirty   300.0 MiB + 12.0 MiB writeback",
     ]
     old = page_lines(replace(bare, bdi=BdiStats(4096, 8192), pressure=Pressure(cpu_some_percent=1.0)), PAGE, 80)
-    assert old[4:] == ["waiting CPU some 1.0 %", "bdi     dirty 8.0 KiB, in writeback 4.0 KiB"]
+    assert old[4:] == ["waiting CPU some 1.0 %", "writeback of this device: dirty 8.0 KiB, in writeback 4.0 KiB"]
 
 
 def test_a_device_that_is_gone_is_told_in_its_place_and_those_without_room_are_counted() -> None:
@@ -87,7 +87,7 @@ def test_a_device_that_is_gone_is_told_in_its_place_and_those_without_room_are_c
     lines = page_lines(replace(FULL, devices=(ARRAY, *members)), PAGE, 80, 23)
     assert len(lines) == 23
     assert lines[19] == "and 11 more devices"
-    assert lines[20].startswith("bdi")
+    assert lines[20].startswith("writeback of this device")
 
 
 def test_every_level_of_layers_is_indented_once_more_and_cpus_are_numbered() -> None:

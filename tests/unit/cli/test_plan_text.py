@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from fsconsole.cli.app import build_app
 from fsconsole.cli.plan_show import plan_answer
 from fsconsole.errors import Misused
-from fsconsole.model.plan import ArraySpec, Equalise, Plan, Variant
+from fsconsole.model.plan import ArraySpec, Equalise, Plan, Step, StepKind, Variant
 from fsconsole.show.plan_text import plan_lines, renewal_lines
 from fsconsole.text import KIB, cells_of, printable
 from tests.unit.results import build
@@ -73,6 +73,16 @@ def test_one_cell_is_shown_in_full_or_every_one_with_commands_whole_on_a_narrow_
     for width in (20, 40, 80):
         assert "    $ mkfs.ext4 /dev/loop7" in lines_of(width=width)
     assert "Nothing was touched." in plan_lines(replace(PLAN, cells=()), (), "", every=True, width=80)
+
+
+def test_steps_have_their_plain_names_as_on_every_other_screen_and_a_gap_behind_the_longest() -> None:
+    steps = tuple(Step(kind, f"what {kind.value} does") for kind in StepKind)
+    lines = lines_of(replace(PLAN, cells=(replace(CELLS[0], steps=steps),)), width=200)
+    for kind in StepKind:
+        (line,) = [line for line in lines if line.endswith(f"  what {kind.value} does")]
+        assert line.split("what ")[0].strip() == kind.words
+    assert {"device check", "prepare device", "wait for idle disk"} <= {kind.words for kind in StepKind}
+    assert len({line.index("what ") for line in lines if "what " in line and " does" in line}) == 1
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import pytest
+
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.events import ControlAnswer, Outcome, Verb
 from fsconsole.model.figures import Measurement
@@ -401,6 +403,16 @@ def test_the_parts_never_take_more_lines_than_there_are() -> None:
                 assert room.rows + room.gauges + room.plot <= max(lines, 1), (cells, wanted)
                 assert min(room.rows, room.gauges, room.plot) >= 0, (cells, wanted)
                 assert wanted or room.plot == 0, (cells, wanted)
+
+
+@pytest.mark.parametrize(
+    ("step", "shown"),
+    [("cell 7: quiesce", "cell 7, wait for idle disk"), ("cell 3: array-sync, 42 %", "cell 3, array sync, 42 %"),
+     ("gate", "device check"), ("cell 1: unheard-of", "cell 1, unheard-of"), ("", "starting")],
+)  # fmt: skip
+def test_an_answer_of_the_engine_has_the_plain_name_of_its_step(step: str, shown: str) -> None:
+    told = answer_words(Verb.PAUSE, ControlAnswer(accepted=True, step=step, why=""), RunFolder("/srv/runs/living"))
+    assert f"({shown})." in told
 
 
 def test_a_stop_names_the_command_that_resumes_this_run() -> None:

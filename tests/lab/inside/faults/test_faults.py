@@ -72,8 +72,8 @@ FAILED = {
     "write": r"workload: 2 of 2 writers stopped: Input/output error",
     "drain": r"drain: not all that was written reached the device: Input/output error",
     "read": r"workload: .*Input/output error.*",
-    "check": r"cold-mount: EXT4-fs \(dm-\d\): unable to read superblock",
-    "slow": r"delete-unmount: umount succeeded, but the kernel logged: BTRFS error \(device dm-\d.*",
+    "check": r"cold mount: EXT4-fs \(dm-\d\): unable to read superblock",
+    "slow": r"delete unmount: umount succeeded, but the kernel logged: BTRFS error \(device dm-\d.*",
     "memory": r"workload: the generator was killed \(out of memory\): .*",
     # Where the load ends within the page cache, the first to be told is the drain.
     "raid0": r"(workload|drain): .*(Input/output error|Read-only file system).*",
@@ -96,7 +96,7 @@ def test_what_the_kernel_said_of_it_is_a_warning_on_the_cell_with_its_lines_kept
     cell = ended.cells[name]
     if name == "check" and not warned(cell, WarningKind.KERNEL_LOG):
         # The kernel prints ten such lines in 5 s, and the cell before may have had them; this one's reason is its word.
-        assert cell.reason.startswith("cold-mount: EXT4-fs")
+        assert cell.reason.startswith("cold mount: EXT4-fs")
         return
     (reason,) = warned(cell, WarningKind.KERNEL_LOG)
     (kept,) = Path(ended.folder.raw).glob(f"{cell.index:03}-*-kernel-log")
