@@ -256,7 +256,7 @@ class Metric(str, Enum):
     DEVICE_FLUSHES = "device_flushes", "device flushes", Unit.COUNT, "flushes of the device's cache in the same time"
     WRITE_AMPLIFICATION = ("write_amplification", "write amplif.", Unit.COUNT,
         "device written / written: above 1 for metadata and journal, below for compression")
-    FOREIGN_IO = ("foreign_io", "foreign I/O", Unit.BYTES,
+    FOREIGN_IO = ("foreign_io", "other disk I/O", Unit.BYTES,
         "bytes read and written by other programs on the target's disk, in the load and its drain; a lower bound")
     RAW_WRITE_1 = ("raw_write_1", "raw write 1", Unit.BYTES_PER_S,
         "one sequential stream of O_DIRECT writes on the device, one at a time, flush included")
@@ -390,6 +390,9 @@ def _plain(name: str) -> str:
     return name.strip().casefold().replace("_", " ").replace("-", " ")
 
 
+_FORMER = {"foreign I/O": Metric.FOREIGN_IO}
+"""Column heads of earlier versions, which plan files may name."""
 _NAMES = {_plain(metric.value): metric for metric in Metric} | {_plain(metric.column): metric for metric in Metric}
+_NAMES |= {_plain(head): metric for head, metric in _FORMER.items()}
 _USUAL = (Metric.WRITE, Metric.DURABLE, Metric.CPU, Metric.READ, Metric.OPS_PER_S, Metric.FSYNC_P99)
 _NEAREST_SHOWN = 6

@@ -232,6 +232,11 @@ def test_a_column_is_found_by_its_head_and_by_its_stored_name() -> None:
     for metric in list(Metric):
         assert column_named(metric.column) is metric, metric
         assert column_named(metric.value.upper().replace("_", "-")) is metric, metric
+    assert column_named("foreign I/O") is Metric.FOREIGN_IO  # As plan files of earlier versions have it.
+
+
+def test_the_column_of_others_disk_use_is_named_as_the_warning_of_it() -> None:
+    assert Metric.FOREIGN_IO.column == WarningKind.FOREIGN_IO.words
 
 
 def test_an_unknown_column_is_told_with_the_nearest_names_or_else_with_the_command_that_lists_all() -> None:
