@@ -81,6 +81,7 @@ def read_fio_job(text: str, path: str) -> tuple[FioSection, ...]:
     if all(section.is_global for section in sections):
         raise FioJobRefused(path, 1, "job", "there is no job in it", "At least one [section] beside [global].")
     _require_sizes(sections, path)
+    _require_job_count(sections, path)
     return tuple(sections)
 
 
@@ -120,6 +121,23 @@ def _require_sizes(sections: Sequence[FioSection], path: str) -> None:
         elif size is not None and not (names and names <= sized):
             why = "it is a share of files that are not there yet"
             raise FioJobRefused(path, size.line, f"size={size.value}", why, "Write the size itself, such as size=256m.")
+
+
+_MOST_JOBS = 4096
+"""fio's own limit, of all jobs and their clones together (fio.h, REAL_MAX_JOBS)."""
+
+
+def _require_job_count(sections: Sequence[FioSection], path: str) -> None:
+    """Raise FioJobRefused for the job, or its numjobs, with which there are more than fio takes."""
+    jobs = [section for section in sections if not section.is_global]
+    count = 0
+    for section, options in zip(jobs, _effective(sections), strict=True):
+        clones = options.get("numjobs")
+        count += 1 if clones is None else _number({"numjobs": clones.value or "1"}, "numjobs", 1)
+        if count > _MOST_JOBS:
+            line, word = (section.line, f"[{section.name}]") if clones is None else (clones.line, clones.word[2:])
+            why = f"with it there are {count} jobs, and fio takes at most {_MOST_JOBS} in one file"
+            raise FioJobRefused(path, line, word[:80], why, "Fewer jobs, or a smaller numjobs.")
 
 
 _WRITES = frozenset({"write", "randwrite", "rw", "readwrite", "randrw"})

@@ -130,6 +130,29 @@ def test_what_reaches_beyond_the_load_is_refused_with_its_line(line: str) -> Non
     assert caught.value.hint
 
 
+@pytest.mark.parametrize(
+    ("jobs", "line", "word", "count"),
+    [
+        ("[a]\nrw=write\nnumjobs=4097\n", 3, "numjobs=4097", 4097),
+        ("[global]\nnumjobs=4k\n[a]\n[b]\n", 2, "numjobs=4k", 8192),
+        ("[a]\nnumjobs=4000\n[b]\nnumjobs=97\n", 4, "numjobs=97", 4097),
+        ("[a]\nnumjobs=4096\n[b]\nrw=read\n", 3, r"\[b\]", 4097),
+    ],
+)
+def test_more_jobs_than_fio_takes_are_refused_with_the_line_that_is_too_many(
+    jobs: str, line: int, word: str, count: int
+) -> None:
+    with pytest.raises(FioJobRefused, match=rf"job\.fio:{line}: {word}: with it there are {count} jobs") as caught:
+        read_fio_job(jobs, "job.fio")
+    assert "4096" in str(caught.value)
+    assert caught.value.hint
+
+
+def test_as_many_jobs_as_fio_takes_are_allowed() -> None:
+    for job in ("[a]\nnumjobs=4096\n", "[a]\nnumjobs=4k\n", "[a]\nnumjobs=5000\nnumjobs=4095\n[b]\nrw=read\n"):
+        assert load_of(read_fio_job(job, "job.fio")).jobs == 4096
+
+
 def test_a_misspelt_key_is_answered_with_the_nearest_ones() -> None:
     with pytest.raises(FioJobRefused) as caught:
         read_fio_job("[job]\niodeph=4\n", "job.fio")
