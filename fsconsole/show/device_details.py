@@ -28,7 +28,7 @@ def details(
     entry: ListedEntry, listing: Listing, width: int, *, is_root: bool, read_tests: Mapping[str, str]
 ) -> tuple[Part, ...]:
     """Return all that is known of a device, whole, wrapped to width cells; read_tests has figures by node."""
-    device = entry.device
+    device, notes = entry.device, _notes(entry, listing)
     mapped = f"({device.dm_name})" if device.dm_name else ""
     words = (device.path, mapped, device.model, format_bytes(device.size_bytes), kind_of(device))
     told: list[Part] = [
@@ -36,10 +36,12 @@ def details(
         *_wiping(entry, listing, is_root=is_root),
         *((("read test", read_tests[device.path], ""),) if device.path in read_tests else ()),
         *_identity(device),
+        *(("note", note, "") for note, _ in notes),
         *_contents(device),
         *_stripes(device, listing),
         *_settings(device),
         *((_TOOL, _parted(hazard)[1], "") for hazard in entry.refusals if _parted(hazard)[1]),
+        *(("error", error, "") for _, error in notes if error),
     ]
     lines: list[Part] = []
     for label, text, tone in told:
@@ -81,12 +83,20 @@ def _wiping(entry: ListedEntry, listing: Listing, *, is_root: bool) -> Iterator[
             yield "made", f"{instant(made)}{f' for {purpose}' if purpose else ''}", ""
     elif claim is Claim.FREE and not entry.hazards:
         yield "to be lost", "nothing seen; its content is sampled before you consent", ""
-    notes = [note for note in listing.notes if note.startswith(f"{entry.device.path} ")]
-    for note in notes:
-        yield "note", note, ""
-    if not entry.is_proved and not notes:
+    if not entry.is_proved and not _notes(entry, listing):
         how = "space checks this one" if is_root else f"only root can check whether it is free: {NEEDS_ROOT}"
         yield "not checked", how, ""
+
+
+def _notes(entry: ListedEntry, listing: Listing) -> tuple[tuple[str, str], ...]:
+    """Return the notes on a device in plain words, each with the error of the tool that read signatures, if one failed."""
+    found = []
+    for note in listing.notes:
+        if note.startswith(f"{entry.device.path} "):
+            told, _, error = note.partition(": `")
+            tool = error.partition(" ")[0]
+            found.append((f"signatures not read: {tool} failed", f"`{error}") if error else (told, ""))
+    return tuple(found)
 
 
 def _who(hazard: Hazard, device: Device) -> str:

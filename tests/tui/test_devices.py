@@ -12,7 +12,7 @@ from fsconsole.tui.screens import scratch_form
 from fsconsole.tui.screens.scratch_form import FreeSpace
 from fsconsole.tui.widgets.lists import List
 from tests.tui.at_devices import at_devices, devices_of, go_to, targets
-from tests.tui.device_lists import FREE, LABELLED, NO_DEVICES, STORAGE_BOX, listed, many
+from tests.tui.device_lists import FREE, LABELLED, NO_DEVICES, STORAGE_BOX, SYSTEM, listed, many
 from tests.tui.harness import SIZES, Scripted, picture
 from tests.tui.snapshots import assert_looks_as_kept
 from tests.tui.waiting import flat, shows, until
@@ -154,3 +154,21 @@ async def test_f10_says_where_a_run_is_started() -> None:
         await shows(pilot, "1 device")
         await pilot.press("f10")
         await shows(pilot, "2 is the plan, and F10 there confirms and runs it.")
+
+
+async def test_a_tool_that_failed_takes_one_line_below_what_the_device_is_and_its_message_is_at_the_end() -> None:
+    said = "wipefs: error: /dev/sda: probing initialization failed: Input/output error"
+    command = "wipefs --no-act --json --output DEVICE,OFFSET,TYPE,USAGE,UUID,LABEL,LENGTH /dev/sda"
+    note = f"note: /dev/sda could not be looked at: `{command}` failed with exit code 1: {said}\n"
+    children = Scripted({"devices": Done(("devices",), 0, listed(*SYSTEM), note)})
+    async with at_devices(children) as pilot:
+        await go_to(pilot, SYSTEM[0].path)
+        lines = (await shows(pilot, "/dev/sda INTEL", "signatures not read")).splitlines()
+        places = [next(number for number, line in enumerate(lines) if line.startswith(begin)) for begin in (
+            "/dev/sda  INTEL SSDSC2KB480G8", "serial      PHYF001300HS480BGN", "attached    ata", "size        480000000000",
+            "note        signatures not read: wipefs failed",
+        )]  # fmt: skip
+        assert places == sorted(places)
+        assert "exit code" not in "".join(lines[: places[-1] + 1])
+        await pilot.press("tab", "end")
+        await shows(pilot, f"`{command}` failed with exit code 1: {said}")

@@ -184,6 +184,16 @@ def test_the_pane_tells_who_a_device_is_what_would_be_lost_and_how_far_an_array_
     why = "/dev/sdg could not be looked at: I/O error"
     unproved = parse_listing(listed(FREE, not_asked=frozenset({"sdg"})), f"note: {why}\n")
     assert f"note        {why}" in told(unproved, FREE.path)
+    error = "`wipefs --json /dev/sdg` failed with exit code 1: wipefs: error"
+    failed = told(
+        parse_listing(listed(FREE), f"note: /dev/sdg could not be looked at: {error}\n"), FREE.path, width=200
+    )
+    assert (
+        failed.index("serial ")
+        < failed.index("note        signatures not read: wipefs failed")
+        < failed.index("read-ahead")
+    )
+    assert failed.splitlines()[-1] == f"error       {error}"
 
 
 def test_lines_of_the_pane_fit_and_lose_nothing_of_any_device_of_the_box() -> None:
