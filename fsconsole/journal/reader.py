@@ -11,16 +11,17 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
 from urllib.parse import quote
 
 from fsconsole.errors.runs import JournalNewer, JournalOlder, JournalUnusable, NotRoot
-from fsconsole.journal.events import Batch, Cursor, read_entries
+from fsconsole.journal.events import NAMES, Batch, Cursor, read_entries
 from fsconsole.journal.folder import BESIDE_JOURNAL, journal_fault, require_no_super_journal, require_room
 from fsconsole.journal.samples import read_samples
+from fsconsole.model.events import RequestRenewed
 from fsconsole.model.run import RunRequest
-from fsconsole.model.wire import Mismatch, decode
+from fsconsole.model.wire import Mismatch, decode, encode
 from fsconsole.text import error_reason
 
 APPLICATION_ID = 0x66736A32
@@ -42,6 +43,10 @@ MAX_SAMPLES = 2000
 """Samples in one batch: a run of a day at 2 Hz has 170,000, each with a row per CPU."""
 
 
+_ASKS_FOR = """SELECT EXISTS (SELECT 1 FROM run WHERE instr(request, :word))
+    OR EXISTS (SELECT 1 FROM event WHERE kind = :renewed AND instr(body, :word))"""
+
+
 class JournalReader:
     """Reads one journal; holds no descriptor and no transaction between calls.
 
@@ -59,6 +64,14 @@ class JournalReader:
             raise JournalUnusable(path=self.path, why="it holds no run request")
         with self._fitting("run request"):
             return decode(RunRequest, row[0])
+
+    def asks_for(self, words: Collection[str]) -> bool:
+        """Return whether the run's request, or one that renewed it, has one of these texts whole; nothing is decoded."""
+        with open_journal(self.path) as connection:
+            return any(
+                connection.execute(_ASKS_FOR, {"word": encode(word), "renewed": NAMES[RequestRenewed]}).fetchone()[0]
+                for word in words
+            )
 
     def request_seal(self) -> str:
         """Return the seal of that request; empty where it has none."""

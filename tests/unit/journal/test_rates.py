@@ -5,11 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from fsconsole.catalog.loader import load_catalog
+from fsconsole.journal import rates
+from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.rates import measured_rates, rates_of
+from fsconsole.journal.writer import record_all
 from fsconsole.model.device import Identity
+from fsconsole.model.events import RequestRenewed
 from fsconsole.model.plan import ArraySpec, RateFrom
+from fsconsole.model.state import RunState
 from fsconsole.plan.expand import ROTATING_BYTES_PER_S, build_plan
 from fsconsole.plan.planfile import TargetSpec, with_rate
 from fsconsole.text import GIB
@@ -49,6 +56,28 @@ def test_the_runs_of_a_directory_are_read_and_those_of_another_machine_are_not(t
     damaged = recorded("raw", tmp_path)
     Path(damaged.journal).write_bytes(b"no journal")
     assert measured_rates(str(tmp_path)) == own
+
+
+def test_a_run_on_other_devices_is_not_read_and_one_whose_devices_were_renewed_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders, read = {name: recorded(name, tmp_path) for name in ("grid", "raw")}, list[str]()
+
+    def noted(folder: RunFolder) -> RunState:
+        read.append(folder.name)
+        return read_state(folder)
+
+    monkeypatch.setattr(rates, "read_state", noted)
+    other = replace(LOOP, scratch_id="another")
+    assert measured_rates(str(tmp_path), [other]) == {}
+    assert measured_rates(str(tmp_path), [replace(LOOP, scratch_id="")]) == {}
+    assert read == []
+    request = read_state(folders["grid"]).request
+    (target,) = request.targets
+    renewed = replace(target, fingerprint=replace(target.fingerprint, identity=other))
+    record_all(folders["grid"], (RequestRenewed(2, replace(request, targets=(renewed,))),))
+    assert measured_rates(str(tmp_path), [other]).keys() == {other.stable_key()}
+    assert read == ["grid"]
 
 
 def test_an_estimate_takes_the_measured_rate_of_the_slowest_device_and_says_so() -> None:
