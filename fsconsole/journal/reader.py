@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import stat
 import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
@@ -159,7 +160,7 @@ def _connect_read_only(path: str) -> sqlite3.Connection:
     for part in (path, *(path + suffix for suffix in BESIDE_JOURNAL)):
         if os.path.islink(part):
             raise JournalUnusable(path=path, why=f"{os.path.basename(part)} is a symbolic link")
-        if os.path.exists(part) and not os.path.isfile(part):
+        if _is_special(part):
             # A pipe would be waited for.
             raise sqlite3.OperationalError(f"{os.path.basename(part)} is no regular file")
     if _bytes(path + "-wal") == _WAL_HEADER_BYTES:
@@ -172,6 +173,14 @@ def _connect_read_only(path: str) -> sqlite3.Connection:
         if os.path.exists(path + "-wal"):
             return _connect(path, "mode=ro")
         return _connect(path, "mode=ro&immutable=1")
+
+
+def _is_special(path: str) -> bool:
+    """Return whether something lies there that is no regular file; looked at once, since a writer removes what lies beside it."""
+    try:
+        return not stat.S_ISREG(os.stat(path).st_mode)
+    except OSError:
+        return False
 
 
 def _bytes(path: str) -> int:

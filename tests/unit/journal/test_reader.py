@@ -244,3 +244,17 @@ def test_a_killed_writers_run_is_read_and_left_as_it_is(folder) -> None:
     before = Path(folder.journal).read_bytes(), Path(folder.journal + "-wal").read_bytes()
     assert written(folder) == [CellStarted(0, 1)]
     assert (Path(folder.journal).read_bytes(), Path(folder.journal + "-wal").read_bytes()) == before
+
+
+def test_a_rollback_journal_that_its_writer_removes_while_it_is_looked_at_is_no_fault(filled, monkeypatch) -> None:
+    beside, look, before = filled.journal + "-journal", os.stat, written(filled)
+    Path(beside).touch()
+
+    def looked_at(path, **how):
+        found = look(path, **how)
+        if path == beside:
+            os.unlink(beside)
+        return found
+
+    monkeypatch.setattr(os, "stat", looked_at)
+    assert written(filled) == before
