@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
+from operator import itemgetter
 
 from fsconsole.catalog.filesystem import (
     NOTHING_KNOWN,
@@ -224,22 +225,30 @@ class Given:
 
 def given_options(filesystem: Filesystem, mkfs: tuple[Word, ...], mount: tuple[Word, ...]) -> tuple[Given, ...]:
     """Return every option that these words set, in the catalog's order."""
-    said = {Scope.MKFS: frozenset(mkfs), Scope.MOUNT: frozenset(mount)}
-    in_order = {scope: tuple(sorted(words, key=lambda word: word.whole)) for scope, words in said.items()}
+    found = (*_set_by(filesystem, Scope.MKFS, frozenset(mkfs)), *_set_by(filesystem, Scope.MOUNT, frozenset(mount)))
+    return tuple(given for _, given in sorted(found, key=itemgetter(0)))
+
+
+# A plan's variants are combinations: ten thousand of them have some hundred texts for mkfs, and for mount.
+@lru_cache(maxsize=4096)
+def _set_by(filesystem: Filesystem, scope: Scope, said: frozenset[Word]) -> tuple[tuple[int, Given], ...]:
+    """Return the options of one scope that these words set, with their places in the catalog."""
+    in_order = tuple(sorted(said, key=lambda word: word.whole))
     return tuple(
-        given
-        for option, counted in _all_counted(filesystem)
-        for given in (counted or _typed(filesystem, option, in_order[option.scope]))
-        if given.words <= said[option.scope]
+        (place, given)
+        for place, (option, counted) in enumerate(_all_counted(filesystem))
+        if option.scope is scope
+        for given in (counted or _typed(filesystem, option, in_order))
+        if given.words <= said
     )
 
 
 @lru_cache(maxsize=4096)
-def _own_words(filesystem: Filesystem, scope: Scope, text: str) -> tuple[Word, ...]:
-    """Return the words of a text that the catalog itself has."""
+def _own_words(filesystem: Filesystem, scope: Scope, text: str, where: Where = _CATALOG) -> tuple[Word, ...]:
+    """Return the words of a text, one that the catalog itself has unless it says where it is from."""
     if scope is Scope.MKFS:
-        return split_flags(text, filesystem.mkfs_flags, _CATALOG)
-    return split_mount(text, filesystem, _CATALOG)
+        return split_flags(text, filesystem.mkfs_flags, where)
+    return split_mount(text, filesystem, where)
 
 
 def _given(filesystem: Filesystem, option: Option, value: str) -> Given:
@@ -290,13 +299,13 @@ class Chosen:
 
 def choose(filesystem: Filesystem, mkfs: str, mount: str, tune: str, where: Where) -> Chosen:
     """Return the accepted words of a variant's texts; where.key is the variant's. Raises OptionRefused."""
-    own = split_flags(mkfs, filesystem.mkfs_flags, where.below("mkfs"))
+    own = _own_words(filesystem, Scope.MKFS, mkfs, where.below("mkfs"))
     taken = {(word.flag, _stem(word.key)) for word in own}
     base = _own_words(filesystem, Scope.MKFS, filesystem.base_mkfs)
     return Chosen(
         mkfs=(*(word for word in base if (word.flag, _stem(word.key)) not in taken), *own),
         own_mkfs=own,
-        mount=split_mount(mount, filesystem, where.below("mount")),
+        mount=_own_words(filesystem, Scope.MOUNT, mount, where.below("mount")),
         tune=split_flags(tune, filesystem.tune_flags, where.below("tune")),
     )
 

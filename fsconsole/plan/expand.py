@@ -122,7 +122,8 @@ def estimate(cells: Sequence[Cell], sizes: dict[str, int], catalog: Catalog, ass
     running = [cell for cell in cells if not cell.unavailable]
     is_sized = any(load.sizing is not None for cell in running for load in cell.workloads)
     rate = assumed_bytes_per_s
-    likely_cells = [replace(one, workloads=likely(one.workloads, rate)) for one in running] if is_sized else running
+    sized = {loads: likely(loads, rate) for loads in {one.workloads for one in running}} if is_sized else {}
+    likely_cells = [replace(one, workloads=sized[one.workloads]) for one in running] if is_sized else running
     streams = _raw_bytes(running, sizes, assumed_bytes_per_s)
     most, total = (
         streams + sum(_cell_bytes(cell, sizes, catalog) for cell in cells) for cells in (running, likely_cells)

@@ -137,7 +137,7 @@ def written_bytes(workloads: Sequence[Workload]) -> int:
         # One that works on each file of its source once has as many as that has.
         is_once = not load.files and not load.limit_bytes and not load.duration_s
         files = workloads[load.source].files if is_once and load.source is not None else load.files
-        total += replace(load, files=files).added_bytes
+        total += (load if files == load.files else replace(load, files=files)).added_bytes
     return total
 
 

@@ -414,8 +414,9 @@ class RowLine:
 def row_lines(draft: Draft, outcome: Outcome) -> tuple[RowLine, ...]:
     """Return a line for all that the draft names; the outcome is that of this draft."""
     rows = []
+    checklists, variants = draft.checklists, draft.variants
     for place, candidate in enumerate(outcome.candidates[:_MOST_ROWS]):
-        number = (draft.checklists if candidate.of_checklist else draft.variants)[candidate.number]
+        number = (checklists if candidate.of_checklist else variants)[candidate.number]
         line = _candidate(f"row {place}", outcome.labels[place], candidate)
         rows.append(RowLine(line, number, candidate.of_checklist, candidate.values))
     for number in sorted(draft.off_variants):

@@ -70,8 +70,8 @@ def taken_values(filesystem: Filesystem, option: Option, here: ThisMachine) -> t
 
 def made_by(counted: Draft, outcome: Outcome, number: int) -> tuple[Candidate, ...]:
     """Return the variants that a checklist of the draft comes to; outcome is that of counted."""
-    listed = (each for each in outcome.candidates if each.of_checklist)
-    return tuple(each for each in listed if counted.checklists[each.number] == number)
+    checklists = counted.checklists
+    return tuple(each for each in outcome.candidates if each.of_checklist and checklists[each.number] == number)
 
 
 def _option(
@@ -107,10 +107,16 @@ def _offered(option: Option) -> tuple[str, ...]:
 
 def _rules_out(filesystem: Filesystem, option: Option, value: str, made: Sequence[Candidate]) -> tuple[Rule, ...]:
     """Return the rule about a value by which all variants with it are left out; none where some are rows."""
-    own = [each for each in made if (option.name, value) in each.values and not each.is_excluded]
-    if not option.has_words(value) or not all(each.broken for each in own):
+    if not option.has_words(value):
         return ()
-    word, broken = _word(option, value), {each.broken for each in own}
+    broken = set()
+    # Most often the first one is a row, of thousands.
+    for each in made:
+        if (option.name, value) in each.values and not each.is_excluded:
+            if not each.broken:
+                return ()
+            broken.add(each.broken)
+    word = _word(option, value)
     about = (rule for rule in filesystem.rules if rule.why in broken)
     found = (rule for rule in about if any(_is_part(part, word) for part in (rule.when, *rule.excludes)))
     return tuple(islice(found, 1))
