@@ -25,6 +25,7 @@ from fsconsole.system.block import renew
 from tests.lab.groups import boot_of, turn_of
 from tests.lab.soak import IN_GUEST
 from tests.resident import hold
+from tests.rewritten import rewrite_all
 
 LOOP_CONTROL = "/dev/loop-control"
 LOOP_TESTS = ("tests/loop/", "tests/attacks/")
@@ -72,6 +73,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     is_worker = hasattr(config, "workerinput")
+    if not is_worker and config.getoption("numprocesses", None):
+        rewrite_all(config)
     if not is_worker and not why_not_on_devices() and IN_GUEST not in os.environ:
         hold()
 
