@@ -8,12 +8,16 @@ import struct
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from fsconsole.devices.content import BLOCK_BYTES, sample_offsets
 from fsconsole.errors import ExitCode
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
+from fsconsole.model.metrics import RAW_DEPTHS
 from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellStatus
+from fsconsole.plan import raw, steps
 from tests.lab.digest import digest
 from tests.lab.guest import create_array, fsconsole, run, settle
 from tests.lab.inside.whatif import arrays as lab
@@ -22,6 +26,14 @@ from tests.lab.inside.whatif.arrays import A, B, C, D
 SET_ARRAY_INFO = 0x40480923
 
 
+@pytest.fixture
+def _one_depth(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have raw streams of one call at a time alone: each of theirs is a Python that a guest starts for seconds."""
+    for module in (raw, steps):
+        monkeypatch.setattr(module, "RAW_DEPTHS", RAW_DEPTHS[:1])
+
+
+@pytest.mark.usefixtures("_one_depth")
 def test_a_skipped_cell_leaves_no_array_and_what_is_stored_on_a_killed_engines_stays_until_it_is_agreed_upon() -> None:
     _leave_a_number_without_members()
     folder = lab.detached_mirror()
