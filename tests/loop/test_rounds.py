@@ -28,10 +28,9 @@ from fsconsole.results.figures import warnings_seen
 from fsconsole.results.grid import build_grid
 from fsconsole.system.mounts import engine_argv
 from fsconsole.text import GIB, MIB
-from tests.conftest import wait_until
 from tests.loop.faulty_run import scratch_device
 from tests.loop.rounds_engine import BURNER
-from tests.loop.runs import agree_again, assert_nothing_left, clean_up, new_run, wait_for_end
+from tests.loop.runs import agree_again, assert_nothing_left, clean_up, is_in, new_run, wait_for, wait_for_end
 
 pytestmark = pytest.mark.root
 
@@ -113,13 +112,8 @@ while True:
 def killed_in(cell: int, folder, **script) -> None:
     """Carry a run out until the load of a cell begins, and kill its engine there."""
     child = begun(folder, **script)
-
-    def hangs() -> bool:
-        state = read_state(folder)
-        return state.current_cell == cell and getattr(state.current_step, "kind", None) is StepKind.WORKLOAD
-
     try:
-        wait_until(hangs, f"the load of cell {cell} begins", 240)
+        wait_for(folder, is_in(cell, StepKind.WORKLOAD), 240)
     finally:
         # The child of unshare is PID 1 of the engine's namespace.
         (engine,) = Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()
