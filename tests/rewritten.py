@@ -34,7 +34,7 @@ def _rewrite(files: list[Path], config: pytest.Config) -> None:
             continue
         # As pytest's own import hook does it.
         pyc = rewrite.get_cache_dir(file) / (file.stem + rewrite.PYC_TAIL)
-        if not pyc.exists() or pyc.stat().st_mtime < file.stat().st_mtime:
+        is_old = not pyc.exists() or pyc.stat().st_mtime < file.stat().st_mtime
+        if is_old and rewrite.try_makedirs(pyc.parent):
             source_hash, code = rewrite._rewrite_test(file, config)
-            pyc.parent.mkdir(parents=True, exist_ok=True)
             rewrite._write_pyc(config.stash[rewrite.assertstate_key], code, source_hash, pyc)
