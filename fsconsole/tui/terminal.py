@@ -44,6 +44,8 @@ def shown(text: str, glyphs: Glyphs) -> str:
     """Return text in characters of the set, as many columns wide."""
     if text.isascii() and text.isprintable():
         return text
+    if _drawn(glyphs).issuperset(text):
+        return text
     pieces: list[str] = []
     for character in text:
         is_part = not cell_len(character) or character == _EMOJI_PRESENTATION
@@ -58,6 +60,13 @@ def shown(text: str, glyphs: Glyphs) -> str:
 def allowed(glyphs: Glyphs) -> frozenset[str]:
     """Return what a set has beside printable ASCII; the wide one has all that is printable, and its list is empty."""
     return frozenset("█░▒▓■▲▼─│┌┐└┘├┤┬┴┼═║╔╗╚╝") if glyphs == SAFE else frozenset()
+
+
+@lru_cache(maxsize=8)
+def _drawn(glyphs: Glyphs) -> frozenset[str]:
+    """Return what charts and boxes are drawn with, and printable ASCII, as far as a set has it: most texts have no more."""
+    drawn = (*map(chr, range(0x20, 0x7F)), *_BOX, *_BLOCKS, glyphs.full, *glyphs.shades, glyphs.square)
+    return frozenset(character for character in drawn if _shown(character, glyphs) == character)
 
 
 def _shown(piece: str, glyphs: Glyphs) -> str:

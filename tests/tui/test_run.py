@@ -7,6 +7,7 @@ import re
 import sqlite3
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -66,6 +67,52 @@ async def test_screen_and_log_look_as_kept(tmp_path: Path, size: tuple[int, int]
             await shows(pilot, *words)
             kept = "log" if key == "l" else f"run-{name}"
             assert_looks_as_kept(pilot, f"{kept}-{size[0]}x{size[1]}")
+
+
+async def test_only_what_has_come_is_painted_and_after_a_second_the_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with drive(console(folder=recorded("killed", tmp_path), runs_dir=tmp_path), "3") as pilot:
+        await shows(pilot, STANDING["killed"], "CPU  ")
+        screen, painted = pilot.app.screen, []
+        screen.paint()
+        monkeypatch.setattr(screen, "paint", lambda: painted.append(screen.snapshot))
+        seen = screen.snapshot
+        screen._paint_news()
+        assert painted == []
+        for known in (
+            replace(seen, state=replace(seen.state)),
+            replace(seen, alive=True),
+            replace(seen, history=replace(seen.history, recent=seen.history.recent[1:])),
+        ):
+            screen.snapshot = known
+            screen._paint_news()
+            assert painted.pop() is known
+        screen.snapshot = seen
+        screen._painted_s -= 1.0
+        screen._paint_news()
+        assert painted == [seen]
+
+
+async def test_rows_are_made_again_only_for_another_ranking_and_a_layout_only_for_more_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with drive(console(folder=recorded("killed", tmp_path), runs_dir=tmp_path), "3") as pilot:
+        await shows(pilot, STANDING["killed"], "CPU  ")
+        screen, listed = pilot.app.screen, pilot.app.screen.query_one("#cells", List)
+        screen.paint()
+        rows = listed.rows
+        screen.paint()
+        assert listed.rows is rows
+        screen.snapshot = replace(screen.snapshot, ranking=replace(screen.snapshot.ranking))
+        screen.paint()
+        assert listed.rows is not rows
+        screen._put("#step", "word " * 20)
+        laid_out: list[bool] = []
+        monkeypatch.setattr(screen, "put", lambda _selector, _content, *, layout: laid_out.append(layout))
+        for text in ("other " * 18, "one line", "word " * 40, ""):
+            screen._put("#step", text)
+        assert laid_out == [False, True, True, True]
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterable
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
 from textual.binding import BindingType
@@ -18,12 +18,10 @@ from textual.worker import Worker
 
 from fsconsole.client.children import answer, not_started
 from fsconsole.devices.identity import listed_identity
-from fsconsole.devices.scratch import Scratch
 from fsconsole.errors import FsconsoleError
 from fsconsole.model import DEFAULT_SCRATCH_DIR
 from fsconsole.model.answers import ReadTestAnswer
 from fsconsole.show import devices as view
-from fsconsole.show.device_details import details
 from fsconsole.text import printable
 from fsconsole.tui import keys
 from fsconsole.tui.screens.base import ConsoleScreen
@@ -32,6 +30,9 @@ from fsconsole.tui.watch import DeviceWatch, OneAtATime, UdevWatch
 from fsconsole.tui.widgets.chrome import Seek
 from fsconsole.tui.widgets.lists import Choices, List
 from fsconsole.tui.widgets.rows import SheetRows, Texts
+
+if TYPE_CHECKING:
+    from fsconsole.devices.scratch import Scratch
 
 Job = Callable[[], Coroutine[None, None, None]]
 _POLL_S, _SETTLE_S, _REST_S, _PROGRESS_S = 0.4, 0.1, 1.0, 1.0
@@ -89,7 +90,8 @@ Tab goes to the details, which the arrow keys scroll."""
 
     def on_mount(self) -> None:
         self._watch = DeviceWatch(OneAtATime(self.session.children), self.session.runs_dir)
-        self._udev.start()
+        # Its library takes as long to load as the first painting.
+        self.call_after_refresh(self._udev.start)
         self.set_interval(_POLL_S, self.poll)
         self.query_one("#offer", Choices).show_lines(view.offers(is_root=self.session.is_root))
         self._table.focus()
@@ -424,6 +426,8 @@ Tab goes to the details, which the arrow keys scroll."""
         def made(width: int) -> Texts:
             if entry is None:
                 return Texts(())
+            from fsconsole.show.device_details import details  # noqa: PLC0415 - the first screen is there sooner
+
             told = details(entry, listing, width - 1, is_root=is_root, read_tests=figures)
             return Texts([((label, "primary"), (text, tone)) for label, text, tone in told])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
@@ -18,7 +18,6 @@ from textual.widgets import Button, Input, Label, OptionList, Static
 
 from fsconsole.journal.folder import RunFolder
 from fsconsole.show.lines import Line, TextLine, text_lines
-from fsconsole.show.plan_forms import FormField
 from fsconsole.show.run import Going, question
 from fsconsole.tui import keys
 from fsconsole.tui.session import Session, session_of
@@ -26,6 +25,10 @@ from fsconsole.tui.terminal import lines, plain
 from fsconsole.tui.widgets.chrome import Keys
 from fsconsole.tui.widgets.lists import Choices, List
 from fsconsole.tui.widgets.rows import Spans, Texts
+
+if TYPE_CHECKING:
+    # With all of the plan's modules, which the first screen is there sooner without.
+    from fsconsole.show.plan_forms import FormField
 
 T = TypeVar("T")
 _KEY = 10

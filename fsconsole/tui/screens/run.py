@@ -22,12 +22,12 @@ from fsconsole.errors.runs import RunOver
 from fsconsole.journal.folder import read_tail
 from fsconsole.model.events import Verb
 from fsconsole.model.sample import Sample
-from fsconsole.model.state import OPEN_STATUSES, CellState, RunStatus
+from fsconsole.model.state import OPEN_STATUSES, CellState, RunState, RunStatus
 from fsconsole.show import run as view
 from fsconsole.show.charts import GaugeValue
 from fsconsole.show.gauges import age_words, gauges
 from fsconsole.show.history import RunSnapshot, Trace
-from fsconsole.show.race import RankingTable, ranking_table
+from fsconsole.show.race import Ranking, RankingTable, ranking_table
 from fsconsole.text import cells_of
 from fsconsole.tui import keys
 from fsconsole.tui.bridge import Bridge
@@ -40,6 +40,8 @@ from fsconsole.tui.widgets.lists import List
 from fsconsole.tui.widgets.rows import Keyed, Numbered, Spans, Texts
 
 _AGAIN_S = 1.0
+_TIMES_S = 1.0
+"""Between paintings while nothing comes: only times have changed."""
 
 
 class LogScreen(Dialog[None]):
@@ -180,6 +182,12 @@ class RunScreen(ConsoleScreen):
         self._answered: tuple[str, Verb, int | None] | None = None
         """The engine's last answer in words, to what, and the cell that ran then."""
         self._gauges: tuple[GaugeValue, ...] = ()
+        self._painted_s = 0.0
+        """When, by the monotonic clock."""
+        self._state: RunState | None = None
+        self._ranked: tuple[Ranking | None, object] = (None, None)
+        """What the rows were made of: the ranking, and how it is shown."""
+        self._heights: view.RunHeights | None = None
         self._sample: Sample | None = None
         self._ghost: Trace | None = None
         self._known: object = None
@@ -197,7 +205,7 @@ class RunScreen(ConsoleScreen):
 
     def on_mount(self) -> None:
         self.app.mode_change_signal.subscribe(self, self._on_mode)
-        self.set_interval(1 / self.session.terminal.paint_hz, self.paint)
+        self.set_interval(1 / self.session.terminal.paint_hz, self._paint_news)
 
     def on_screen_resume(self) -> None:
         self._follow()
@@ -284,6 +292,20 @@ class RunScreen(ConsoleScreen):
         super().on_resize()
         self.call_after_refresh(self.paint)
 
+    def _paint_news(self) -> None:
+        snapshot = self.snapshot
+        if snapshot is None:
+            return
+        # Samples come half as often as this.
+        is_new = snapshot.state is not self._state or self._has_figures(snapshot)
+        if is_new or time.monotonic() - self._painted_s >= _TIMES_S:
+            self.paint()
+
+    def _has_figures(self, snapshot: RunSnapshot) -> bool:
+        """Return whether there are other figures than those painted; the past of a run that is opened comes in parts."""
+        is_same = snapshot.sample is self._sample and snapshot.history.ghost is self._ghost
+        return not is_same or _known(snapshot) != self._known
+
     def paint(self) -> None:
         snapshot = self.snapshot
         if snapshot is None or self.app.current_mode != self.MODE or self._is_covered:
@@ -296,19 +318,21 @@ class RunScreen(ConsoleScreen):
         step = view.step_line(snapshot, now_ns, width - (cells_of(age) + 4 if age else 0))
         self._put("#step", "  ".join(filter(None, (step, f"({age})" if age else ""))))
         self._put("#event", view.event_line(snapshot, width))
-        history = snapshot.history
-        sizes = (len(history.recent), len(history.current.points) if history.current else 0)
-        known = (history.best_write_bytes_s, history.best_read_bytes_s, sizes, snapshot.state.current_step)
-        # Samples come half as often as paintings, and the past of a run that is opened comes in parts.
-        is_same = snapshot.sample is self._sample and history.ghost is self._ghost and known == self._known
-        if not is_same:
+        has_figures = self._has_figures(snapshot)
+        if has_figures:
             self._gauges = gauges(snapshot)
         heights = self._share_out(snapshot, len(self._gauges))
+        if heights != self._heights:
+            # The list has room for as many rows only when it is laid out.
+            self._heights = heights
+            self.call_after_refresh(self.paint)
         self._show_rows(snapshot)
+        self._painted_s, self._state = time.monotonic(), snapshot.state
         of = (heights, self.plotted, self.last_minute, self.size)
-        if is_same and of == self._charted:
+        if not has_figures and of == self._charted:
             return
-        self._sample, self._ghost, self._known, self._charted = snapshot.sample, history.ghost, known, of
+        self._sample, self._ghost = snapshot.sample, snapshot.history.ghost
+        self._known, self._charted = _known(snapshot), of
         self.query_one("#gauges", Chart).show(self._gauges)
         if heights.plot:
             value = view.strips(snapshot, self.plotted, last_minute=self.last_minute, width=width)
@@ -333,6 +357,10 @@ class RunScreen(ConsoleScreen):
         """Show the ranking, or the cells where there is nothing to rank."""
         listed, ranking = self.query_one("#cells", List), snapshot.ranking
         if ranking is not None:
+            how = (snapshot.alive, listed.size, listed.was_moved)
+            if ranking is self._ranked[0] and how == self._ranked[1]:
+                return
+            self._ranked = ranking, how
             full = self.session.terminal.glyphs.full
             running = next((row.name for row in ranking.rows if row.is_running), "")
 
@@ -342,6 +370,7 @@ class RunScreen(ConsoleScreen):
 
             listed.show(ranked, at="" if listed.was_moved else running)
             return
+        self._ranked = None, None
         count, row = len(snapshot.state.cells), partial(view.cell_row, snapshot)
         at = "" if listed.was_moved else str(view.cell_in_sight(snapshot.state))
         listed.show(lambda width: Numbered(count, row, width), at=at)
@@ -355,8 +384,7 @@ class RunScreen(ConsoleScreen):
     def _put(self, selector: str, text: str) -> None:
         before, width = str(self.query_one(selector, Static).content), self.size.width
         # A new layout of the screen takes as long as to paint it, and is of use only where a text needs more lines.
-        is_one_line = 0 < cells_of(before) <= width and 0 < cells_of(text) <= width
-        self.put(selector, plain(text), layout=not is_one_line)
+        self.put(selector, plain(text), layout=_lines_of(before, width) != _lines_of(text, width))
 
     def _share_out(self, snapshot: RunSnapshot, gauge_count: int) -> view.RunHeights:
         step = 1 + (cells_of(str(self.query_one("#step", Static).content)) - 1) // max(1, self.size.width)
@@ -514,6 +542,20 @@ class RunScreen(ConsoleScreen):
     def on_list_opened(self, event: List.Opened) -> None:
         event.stop()
         self.action_cell()
+
+
+def _known(snapshot: RunSnapshot) -> object:
+    """Return what figures are drawn by, beside the sample and the ghost."""
+    history = snapshot.history
+    sizes = (len(history.recent), len(history.current.points) if history.current else 0)
+    best = (history.best_write_bytes_s, history.best_read_bytes_s)
+    return best, sizes, snapshot.state.current_step, snapshot.alive
+
+
+def _lines_of(text: str, width: int) -> int:
+    if cells_of(text) <= width:
+        return min(len(text), 1)
+    return plain(text).get_height({}, width)
 
 
 def _is_over(snapshot: RunSnapshot) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, repeat
+from operator import itemgetter, ne
 from statistics import median
 
 from rich.cells import cell_len
@@ -80,6 +81,8 @@ KINDS = (
 
 def flat(text: str, glyphs: Glyphs) -> str:
     """Return text with exactly one column for each character, all of the glyph set."""
+    if text.isascii() and text.isprintable():
+        return text
     return "".join(
         character if cell_len(character) == 1 else "?" * cell_len(character)
         for character in shown(printable(text), glyphs)
@@ -88,7 +91,7 @@ def flat(text: str, glyphs: Glyphs) -> str:
 
 def cells(text: str, kind: str) -> Line:
     """Return flat text as columns."""
-    return tuple((character, kind) for character in text)
+    return tuple(zip(text, repeat(kind)))
 
 
 def fitted(line: Iterable[Cell], width: int) -> Line:
@@ -99,9 +102,7 @@ def fitted(line: Iterable[Cell], width: int) -> Line:
 
 def runs(line: Line) -> list[tuple[str, str]]:
     """Return neighbouring columns of one kind as (text, kind)."""
-    return [
-        ("".join(character for character, _ in group), kind) for kind, group in groupby(line, key=lambda cell: cell[1])
-    ]
+    return [("".join(map(itemgetter(0), group)), kind) for kind, group in groupby(line, key=itemgetter(1))]
 
 
 def difference(before: Line, after: Line) -> tuple[int, int]:
@@ -109,8 +110,9 @@ def difference(before: Line, after: Line) -> tuple[int, int]:
     # Most lines are as they were: that is found out without a look at each column.
     if before == after:
         return 0, 0
-    changed = [column for column, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
-    return changed[0], changed[-1] - changed[0] + 1
+    differs = list(map(ne, before, after))
+    first = differs.index(True)
+    return first, len(differs) - differs[::-1].index(True) - first
 
 
 _LEAST_BAR = 6
@@ -301,10 +303,11 @@ def line_glyph(index: int, glyphs: Glyphs) -> str:
 
 def _draw_area(grid: Grid, series: Series, value: PlotValue, steps: str, kind: str) -> None:
     """Fill columns from the bottom up with parts of a block; zero, which is no gap, has the smallest part."""
+    whole = (steps[-1], kind)
     for column, level in enumerate(_levels(series, value, grid, len(steps))):
         full, rest = divmod(0 if level is None else max(level, 1), len(steps))
         for row in range(1, full + 1):
-            grid[-row][column] = (steps[-1], kind)
+            grid[-row][column] = whole
         if rest:
             grid[-1 - full][column] = (steps[rest - 1], kind)
 
