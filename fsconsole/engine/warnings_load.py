@@ -120,7 +120,7 @@ def about_cache(work: CellWork, workload: Workload, window: LoadWindow) -> None:
         work.warn(
             WarningKind.CACHED,
             f"'{workload.name}': {amounts} were still dirty when the last writer was done",
-            "The write column shows the speed of memory: write more (file_size, files), or set a smaller dirty_bytes.",
+            "What 'write' shows is the speed of memory: go by 'durable', write more (file_size, files), or set a smaller dirty_bytes.",
         )
     # Where reads of the device are not counted (queue/iostats is 0), nothing tells.
     device_read_bytes = result.read_bytes if window.device_read_bytes is None else window.device_read_bytes

@@ -28,10 +28,11 @@ from fsconsole.results.columns import figures_in
 from fsconsole.results.content import heading, instant, publication_words
 from fsconsole.results.curves import CurveChoice, block_charts, numeric_axes
 from fsconsole.results.curves_text import chart_lines
-from fsconsole.results.figures import RESUME
+from fsconsole.results.figures import RESUME, count_cells
 from fsconsole.results.grid import Grid, highest_first
 from fsconsole.results.published import beside
 from fsconsole.results.sentences import RunFindings, findings_lines
+from fsconsole.results.summary import disturbed_words
 from fsconsole.results.table import Column, TableRow, TableValue
 from fsconsole.results.why import why_words
 from fsconsole.show.bars import bar_lines, toned, with_bars
@@ -341,14 +342,19 @@ def block_names(view: BlockView, width: int) -> tuple[tuple[str, bool], ...]:
     return ((number + shorten_middle(names[view.at][0].lstrip(), width - len(number)), True),)
 
 
-def title_lines(look: Look, width: int) -> tuple[TextLine, ...]:
-    """Return a run's title in at most two lines, and its status whole: its end says what can't be done, and why."""
+def title_lines(look: Look, grid: Grid, width: int) -> tuple[TextLine, ...]:
+    """Return a run's title in at most two lines, its status whole, and that many cells were disturbed, where they were.
+
+    A status says at its end what can't be done, and why.
+    """
     # What the command line says of resuming is a key here.
     standing, is_open, _ = look.standing.partition(RESUME)
     said = heading(look.state, f"{standing} (5 Runs resumes it)" if is_open else standing)
     *titles, status = said
     named = (TextLine(line, "strong") for title in titles for line in wrap(title, width, max_lines=2))
-    return (*named, *text_lines(status, width))
+    disturbed = disturbed_words(grid, count_cells(look.state).able)
+    told = text_lines(f"{disturbed}. A says by what, and what to do.", width, "strong") if disturbed else ()
+    return (*named, *text_lines(status, width), *told)
 
 
 def recorded_words(state: RunState) -> str:

@@ -200,7 +200,7 @@ KEYS = (
     Key(("/",), "find: show only lines with some words", (
         Use("plan", "find", "Find", "show only lines with some words: name, group, help, old names", rank=4),
         Use("devices", "find", "Find", "show only devices with some words: name, model, serial, state", rank=6),
-        Use("results", "find", "Find", "show only rows with some words", rank=11),
+        Use("results", "find", "Find", "show only rows with some words", rank=12),
         Use("runs", "find", "Find", "show only runs with some words", rank=8),
         Use("commands", "find", "Find", "show only cells with some words", rank=1),
     )),
@@ -262,7 +262,7 @@ KEYS = (
     )),
     Key(("o",), "open the plan of a run", (
         Use("run", "open_run_plan", "Plan", "open the plan of this run, to change it and run it again"),
-        Use("results", "open_run_plan", "Plan", "open the plan of this run, to change it and run it again", rank=9),
+        Use("results", "open_run_plan", "Plan", "open the plan of this run, to change it and run it again", rank=10),
         Use("runs", "open_run_plan", "Plan", "open the plan of the run at the cursor, to change it and run it again",
             rank=5),
     )),
@@ -297,14 +297,14 @@ KEYS = (
         Use("results", "export", "Export", "write this view as text, csv, json or markdown", rank=7),
     )),
     Key(("s",), "sort", (
-        Use("results", "sort", "Sort", "by the column at the cursor; again: reversed", rank=3),
+        Use("results", "sort", "Sort", "by the column at the cursor; again: reversed", rank=4),
     )),
     Key(("c",), "columns", (
-        Use("results", "columns", "Columns", "choose and order columns", rank=5),
+        Use("results", "columns", "Columns", "choose and order columns", rank=9),
     )),
     Key(("b",), "baseline", (
         Use("results", "baseline", "Baseline", "compare with this variant, or with a value of an axis; again: as planned",
-            rank=4),
+            rank=5),
     )),
     Key(("=",), "compare", (
         Use("results", "compare", "Compare", "compare with another run, or published figures", rank=8),
@@ -330,7 +330,7 @@ KEYS = (
         Use("cell", "turn(1)", "Next", "the next section", rank=1),
     ), moves=True),
     Key(("y",), "mkfs and fstab lines", (
-        Use("results", "use_lines", "mkfs line", "show and copy the row's mkfs and fstab lines", rank=10),
+        Use("results", "use_lines", "mkfs line", "show and copy the row's mkfs and fstab lines", rank=11),
     )),
     Key(("v",), "race replay", (
         Use("results", "replay", "Replay", "replay the loads of all variants, released together", rank=6),
@@ -344,7 +344,7 @@ KEYS = (
         Use("rounds", "step(-1)", "Fewer", "one round less", rank=3, priority=True),
     )),
     Key(("A",), "advice", (
-        Use("results", "advice", "Advice", "say which rows may be the best, and why"),
+        Use("results", "advice", "Advice", "say which rows may be the best, why, and what disturbed them", rank=3),
     )),
 )  # fmt: skip
 """The table: a key that no place uses yet is kept for its meaning."""

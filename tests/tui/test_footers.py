@@ -102,11 +102,11 @@ async def test_a_run_offers_to_be_steered_while_it_goes_or_waits_and_its_results
 async def test_results_offer_the_same_keys_with_and_without_verdicts(name: str, tmp_path: Path) -> None:
     folder = imported(name, tmp_path) if name == "mail" else recorded(name, tmp_path)
     async with drive(console(folder=folder, runs_dir=tmp_path), "4") as pilot:
-        await offers(pilot, "enter Cell ] Block s Sort b Baseline c Columns v Replay e Export")
+        await offers(pilot, "enter Cell ] Block A Advice s Sort b Baseline v Replay e Export")
         await pilot.press("slash")
         await offers(pilot, "esc All", last="")
         await pilot.press("m", "enter")
-        await offers(pilot, "enter Cell ] Block s Sort b Baseline c Columns v Replay e Export")
+        await offers(pilot, "enter Cell ] Block A Advice s Sort b Baseline v Replay e Export")
 
 
 async def test_runs_offer_what_fits_the_one_at_the_cursor_whether_none_one_or_two_are_marked(

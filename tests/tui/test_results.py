@@ -96,9 +96,9 @@ async def test_verdicts_blocks_baseline_and_pairs_stand_in_80_columns(tmp_path: 
         pilot.app.screen.action_all_pairs()
         await until(pilot, lambda: len(names(pilot)) == 4, "the rows")
         # A wide terminal has the other columns to the right.
-        assert "CPU" not in picture(pilot).splitlines()[4]
+        assert "CPU" not in picture(pilot).splitlines()[5]
         await pilot.resize_terminal(150, 40)
-        await until(pilot, lambda: "CPU" in picture(pilot).splitlines()[4], "CPU")
+        await until(pilot, lambda: "CPU" in picture(pilot).splitlines()[5], "CPU")
 
 
 async def test_rows_are_found_by_words_and_escape_shows_all_again(tmp_path: Path) -> None:
@@ -339,13 +339,13 @@ async def test_y_shows_and_copies_the_lines_of_the_row_and_advice_is_shown(tmp_p
 
 async def test_what_disturbed_a_run_and_what_advice_says_are_told_in_plain_words(tmp_path: Path) -> None:
     async with drive(console(folder=imported("mail", tmp_path), runs_dir=tmp_path), "4") as pilot:
-        await shows(pilot, "mail", "verdict")
+        await shows(pilot, "mail", "verdict", "Disturbed: 20 of 20 cells. A says by what")
         await pilot.press("A")
         told = "Disturbed: other CPU use in 20, another fsconsole run in 19, other disk I/O in 18 of 20 cells."
         await until(pilot, lambda: told in flat(pilot), "the advice")
         await pilot.press("escape", "?")
         await pilot.resize_terminal(80, 100)
-        await shows(pilot, "Advice: say which rows may be the best, and why")
+        await shows(pilot, "Advice: say which rows may be the best, why, and what disturbed them")
 
 
 async def test_another_run_is_compared_with_this_one_what_differs_first(tmp_path: Path) -> None:

@@ -529,7 +529,7 @@ Below: the row's verdict, why, its rounds as dots, other columns, and warnings w
     def _place(self) -> None:
         if self._shown is None or self._view is None:
             return
-        title = view.title_lines(self._shown.look, max(20, self.size.width))
+        title = view.title_lines(self._shown.look, self._shown.grid, max(20, self.size.width))
         shown = (plain(line.text, "bold" if line.tone == "strong" else "") for line in title)
         self.put("#title", lines(*shown))
         self.query_one(Tabs).show(view.block_names(self._view, self.size.width))

@@ -9,6 +9,7 @@ import pytest
 
 from fsconsole.client.runs import Look
 from fsconsole.errors.runs import UnknownBaseline
+from fsconsole.model.events import WarningKind
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Setting
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus
@@ -176,7 +177,7 @@ def test_hostile_names_are_printable_and_a_plan_without_cells_says_so() -> None:
     cells = [build.cell(at, variant, repeat=at // 2 + 1) for at, variant in enumerate((evil, build.XFS) * 3)]
     state = build.run(cells, [build.done(at, more=STEADY) for at in range(6)], title="\x1b]0;x\x07[/red]")
     view = arranged(state, build_grid(state), Choice(), ASCII)
-    lines = [*screen.title_lines(Look(state, is_alive=False, standing="finished"), 80)]
+    lines = [*screen.title_lines(Look(state, is_alive=False, standing="finished"), build_grid(state), 80)]
     for row in view.table.rows:
         lines += pane_lines(view, row.key, NOTHING, 80)
     assert all(line.text.isprintable() for line in lines)
@@ -193,12 +194,23 @@ def test_the_head_has_the_whole_status_and_of_a_long_title_the_ends() -> None:
     gone = "/srv/fsconsole/scratch/of/the/new/array/scratch-9a1edf9b.img"
     standing = f"engine died in workload of cell 6; it can't be resumed, its scratch file {gone} is gone"
     state = build.run([build.cell(0)], [build.done(0)], title=title)
-    lines = screen.title_lines(Look(state, is_alive=False, standing=standing), 80)
+    lines = screen.title_lines(Look(state, is_alive=False, standing=standing), build_grid(state), 80)
     assert [line.tone for line in lines[:3]] == ["strong", "strong", ""]
     status = "".join(line.text for line in lines[2:]).replace(" ", "")
     assert standing.replace(" ", "") in status
     assert "..." in "".join(line.text for line in lines[:2])
     assert max(cells_of(line.text) for line in lines) <= 80
+
+
+def test_the_head_says_that_a_quarter_of_the_cells_or_more_were_disturbed_and_which_key_says_by_what() -> None:
+    for disturbed, said in ((0, False), (1, False), (2, True), (6, True)):
+        noted = [build.warning(at, WarningKind.FOREIGN_IO) for at in range(disturbed)]
+        warned = [build.done(at, warnings=tuple(one for one in noted if one.cell == at)) for at in range(6)]
+        state = build.run([build.cell(at, repeat=at + 1) for at in range(6)], warned)
+        look = Look(state, is_alive=False, standing="finished")
+        last = screen.title_lines(look, build_grid(state), 80)[-1].text
+        wanted = f"Disturbed: {disturbed} of 6 cells. A says by what, and what to do."
+        assert (last == wanted) is said, last
 
 
 def test_the_line_above_the_pane_keeps_what_is_said_and_cuts_the_baselines_name() -> None:
