@@ -184,6 +184,11 @@ def round_to_repeat(state: RunState) -> Disturbed | None:
     return None
 
 
+def causes_of(reason: str) -> str:
+    """Return the causes alone of the reason of a repeated round, without their cells and the round compared with."""
+    return "; ".join(part.partition(" in cell")[0] for part in reason.split("; "))
+
+
 def _as_they_ran(state: RunState) -> list[Round]:
     """Return the rounds in the order of running: one repeated before a look ran before the planned rounds after it."""
 

@@ -21,7 +21,7 @@ def power_of(plan: Plan, last_spread: float | None = None) -> PowerAnswer:
     # Intervals hold for all planned rows, those that can't run among them.
     family = sum(cell.variant.label != plan.baseline for cell in rows)
     able = [cell for cell in rows if not cell.unavailable]
-    why = _no_verdicts(plan, family) or (_nothing_to_compare(plan, rows, able) if len(able) < len(rows) else "")
+    why = _no_verdicts(plan, rows, family) or (_nothing_to_compare(plan, rows, able) if len(able) < len(rows) else "")
     alpha = LOOK_ALPHAS[-1] if plan.is_auto else ALPHA
 
     def at(spread: float) -> Findable:
@@ -44,13 +44,15 @@ def power_with(plan: Plan, rounds: int, *, is_auto: bool, last_spread: float | N
     return power_of(replace(plan, repeats=rounds, is_auto=is_auto, estimate=lasting), last_spread)
 
 
-def _no_verdicts(plan: Plan, family: int) -> str:
+def _no_verdicts(plan: Plan, rows: Sequence[Cell], family: int) -> str:
     """Return why no row gets a verdict, as a sentence; empty where rows can."""
     if plan.order is not Order.ROUNDS:
         return f'No verdicts: order = "{plan.order.value}" makes no rounds; use order = "rounds".'
     if plan.repeats < LEAST_ROUNDS:
         return f"No verdicts with {counted(plan.repeats, 'round')}: they need {LEAST_ROUNDS}; 5 is the default."
-    return "" if family else "No verdicts: there is only one variant, or none with a filesystem."
+    if not rows:
+        return "No verdicts: no variant has a filesystem."
+    return "" if family else "No verdicts: there is only one variant to compare."
 
 
 def _nothing_to_compare(plan: Plan, rows: Sequence[Cell], able: Sequence[Cell]) -> str:

@@ -148,7 +148,7 @@ def section_lines(  # noqa: PLR0913 (each is a fact of its own)
         ("workloads", "Workloads", len(draft.plan.workloads)),
         ("arrays", "Arrays", len(made_arrays(draft.plan))),
         ("settings", "Settings", len(draft.plan.settings)),
-        ("run", "Rounds", 0 if draft.plan.is_auto else draft.plan.repeats),
+        ("run", "Rounds +", 0 if draft.plan.is_auto else draft.plan.repeats),
         # What arises from all of the above.
         *((("variants", "Variants", len(rows)),) if with_variants else ()),
     )
@@ -223,7 +223,6 @@ _TICKED_BY = "Space ticks it, enter: its options, O unticks all others."
 START = "start"
 """Key of the line that starts the run."""
 TOPS = {
-    "sections": "This is the first line; enter asks before it runs the plan.",
     "lines": "This is the first line: enter opens it, or ticks the value at the cursor; esc goes to the filesystems.",
     "rows": "This is the first line; left goes to the options.",
 }

@@ -269,9 +269,8 @@ def power_line(power: PowerAnswer, width: int) -> str:
     """
     if decides_little(power):
         least, spread = f"{100 * min(_usual(power).difference, _LARGEST_SHOWN):,.0f} %", _percent(_usual(power).spread)
-        return shorten_end(
-            f"Finds no difference below {least} (at {spread} spread): + more rounds, longer loads", width
-        )
+        source = " (last run)" if power.last is not None else ""
+        return shorten_end(f"Finds nothing below {least} if rounds vary by {spread}{source}: + adds rounds", width)
     words = power_words(power)
     if cells_of(words) > width and not power.no_verdicts:
         shown, lead = (power.findable, "") if power.last is None else ((power.last,), "as in the last run, ")

@@ -17,6 +17,7 @@ from fsconsole.journal.store import is_alive, list_runs
 from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.model.events import CommandFinished, ControlAnswer, Verb
 from fsconsole.model.plan import StepKind
+from fsconsole.model.rounds import causes_of
 from fsconsole.model.state import OPEN_STATUSES, CellState, CellStatus, RunState, RunStatus, StepState
 from fsconsole.results.figures import status_words
 from fsconsole.show.charts import PlotValue, Series, Strips, Threshold, round_above
@@ -316,7 +317,7 @@ def event_line(snapshot: RunSnapshot, width: int) -> str:
         one for one in reversed(state.repeated) if running is not None and running.index == one.cells[0].index
     )
     if (again := next(of_repeated, None)) is not None:
-        words = f"round {again.repeat} runs again, {counted(len(again.cells), 'cell')} more: {again.reason}"
+        words = f"round {again.repeat} again ({counted(len(again.cells), 'cell')}): {causes_of(again.reason)}"
         return shorten_end(printable(words), width)
     last = state.current_cell if state.current_cell is not None else len(state.cells)
     # Cells that a look skipped have no steps.

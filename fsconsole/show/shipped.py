@@ -33,11 +33,11 @@ def shipped_text(plans: Mapping[Path, PlanFile], catalog: Catalog, width: int) -
     yield from hanging("", said, width)
 
 
-def shipped_lines(plans: Mapping[Path, PlanFile]) -> list[Line]:
-    """Return a line for each plan, under the heading of its group."""
+def shipped_lines(titles: Mapping[Path, str]) -> list[Line]:
+    """Return a line for each plan with its title, under the heading of its group."""
     lines = []
     for heading, wanted in _GROUPS:
-        own = {path: plan for path, plan in plans.items() if is_recipe(path) is wanted}
+        own = {path: title for path, title in titles.items() if is_recipe(path) is wanted}
         lines += [Line(f"group {heading}", heading, is_heading=True)] if own else []
-        lines += [Line(path.stem, path.stem, value=plan.title, wraps=True) for path, plan in own.items()]
+        lines += [Line(path.stem, path.stem, value=title, wraps=True) for path, title in own.items()]
     return lines

@@ -108,6 +108,7 @@ KEYS = (
     )),
     Key(("enter",), "open or confirm", (
         Use("devices", "plan", "Plan", "plan with what is ticked", rank=1, priority=True),
+        Use("plan", "open", "Open", "open the line at the cursor: options, a section, or a form", rank=2, priority=True),
         Use("list", "open", "Open", "open this line"),
         Use("table", "open", "Open", "open this row", rank=1),
         Use("run", "cell", "Cell",

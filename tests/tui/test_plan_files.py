@@ -213,8 +213,8 @@ async def test_o_on_run_and_on_results_opens_the_plan_of_the_run_as_it_was(mode:
         hand = Hand(pilot)
         await hand.sees("ext4 and xfs: a hundred files")
         await hand.keys("o")
-        await hand.sees("The plan of run grid", "ext4 and xfs: a hundred files: ext4 data=ordered")
-        await hand.sees("w saves it; 1 leads to the devices to run it on.")
+        await hand.sees("Plan of run grid", "ext4 and xfs: a hundred files: ext4 data=ordered")
+        await hand.sees("w saves it, 1 leads to the devices.")
         assert "F10 runs it" not in picture(pilot)
         source = JournalReader(folder.journal).request().plan.source
         assert hand.screen.draft.text == source

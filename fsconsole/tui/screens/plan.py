@@ -18,8 +18,9 @@ from fsconsole.plan import draft as drafts
 from fsconsole.plan.draft import Draft, new_draft
 from fsconsole.show import plan as view
 from fsconsole.show import plan_options
-from fsconsole.show.lines import Mark
+from fsconsole.show.lines import Line, Mark
 from fsconsole.show.plan_forms import MARKS
+from fsconsole.text import shorten_middle
 from fsconsole.tui import keys, planfiles
 from fsconsole.tui.screens import plan_files, plan_start
 from fsconsole.tui.screens import plan_sections as of_plan
@@ -37,6 +38,8 @@ _SETTLE_S = 0.1
 """A plan is counted when no key has changed it for so long."""
 _WIDE = 110
 """Columns from which the variants have a pane of their own."""
+_NAME_CELLS = 28
+"""Room for a run's name in a message of one line at 80 columns."""
 _PARTS = ("#sections", "#lines", "#rows", "#plan-name", "#marks", "#about", "#totals")
 _TALL = 32
 """Terminal height from which the help of a line gets more lines."""
@@ -85,7 +88,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
     def content(self) -> Iterable[Widget]:
         yield Static(plain(""), id="plan-name")
         with Horizontal(id="plan"):
-            yield Choices(id="sections")
+            yield Choices(id="sections", wraps=True)
             with Vertical(id="section"):
                 yield ListFilter(Choices(id="lines"), "lines")
                 yield Static(plain(""), id="marks")
@@ -227,6 +230,8 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         """Return which filesystem remains, or where escape leads: to the list at the left, or to all lines again."""
         if action == "needed":
             return f"To {self._way.name}"
+        if action == "open":
+            return self._opens
         if action == "only" and isinstance(section := self._section("lines"), of_plan.Options):
             return f"Only {section.name}"
         if action != "back" or self.focused is None:
@@ -243,6 +248,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
             "find": self.focused is None or self.focused.id != "sections",
             "drop": of_plan.can_drop(self.section_key, at),
             "probe": bool(self.draft.filesystems),
+            "tick": (line := self._looked_at) is not None and (bool(line.chips) or line.mark in {Mark.ON, Mark.OFF}),
         }
         return offered.get(action, has_cells or action not in {"commands", "repeats"})
 
@@ -254,8 +260,27 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
             return is_left or any(each.is_narrowed for each in self.query(ListFilter))
         if action == "needed":
             return bool(self._way.key)
+        if action == "open":
+            return bool(self._opens)
         kind = of_plan.kind_of(self.section_key)
         return kind in of_plan.OFFERED.get(action, {kind})
+
+    @property
+    def _looked_at(self) -> Line | None:
+        """The line at the cursor, of the list with the focus."""
+        return self.focused.looked_at if isinstance(self.focused, Choices) else None
+
+    @property
+    def _opens(self) -> str:
+        """What enter does there, in a word; empty where it ticks, as space does."""
+        line = self._looked_at
+        if line is None or self.focused is None:
+            return ""
+        return of_plan.opens_section(line) if self.focused.id == "sections" else of_plan.opens_line(line)
+
+    def action_open(self) -> None:
+        if isinstance(self.focused, Choices):
+            self.focused.action_open()
 
     def _filter(self, name: str) -> ListFilter:
         return self.query_one(f"#{name}").query_ancestor(ListFilter)
@@ -275,7 +300,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
             is_narrowed = widget.id != "sections" and self._filter(widget.id or "").is_narrowed
             self.put("#about", of_plan.about(widget.looked_at, is_narrowed=is_narrowed), layout=False)
             self._way = self._section("lines").way(widget.looked_at) if widget.id == "lines" else plan_options.Way()
-            offered = (self._way, *map(self.applies, ("commands", "drop", "probe")))
+            offered = (self._way, self._opens, *map(self.applies, ("commands", "drop", "probe", "tick")))
             if offered != self._offered:
                 self._offered = offered
                 self.refresh_bindings()
@@ -418,8 +443,9 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         with self.complaining():
             plan = await in_background(partial(plan_files.plan_of, folder))
             self._begin_with(drafts.opened(plan, self.catalog), "")
-            way = ", F10 runs it again" if self.session.targets else "; 1 leads to the devices to run it on"
-            self.say(f"The plan of run {folder.name}: w saves it{way}.")
+            way = "F10 runs it again" if self.session.targets else "1 leads to the devices"
+            # In one line: a second one would push lines of the lists off a small screen.
+            self.say(f"Plan of run {shorten_middle(folder.name, _NAME_CELLS)}: w saves it, {way}.")
 
     @work(group="open", exclusive=True)
     async def action_begin_anew(self) -> None:

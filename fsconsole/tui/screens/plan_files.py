@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -23,6 +23,7 @@ from fsconsole.plan.planfile import PlanFile, TargetSpec
 from fsconsole.plan.read import list_configs, parse_plan, read_plan, resolve_plan
 from fsconsole.plan.shipped import is_shipped
 from fsconsole.show.devices import WORDS, others
+from fsconsole.show.lines import Line
 from fsconsole.show.shipped import shipped_lines
 from fsconsole.system.files import memory_bytes
 from fsconsole.tui import planfiles
@@ -38,9 +39,13 @@ _NEW_NAME = "plan.toml"
 
 async def picked(screen: ConsoleScreen) -> PlanFile | None:
     """Ask for a recipe, another shipped plan or a file, and return its plan; None where nothing was chosen."""
-    shipped = shipped_lines({path: read_plan(path) for path in list_configs()})
-    dialog = OpenScreen("Open a recipe, another plan, or a file", shipped, _read_named, yes="Open")
+    names = shipped_lines(dict.fromkeys(list_configs(), ""))
+    dialog = OpenScreen("Open a recipe, another plan, or a file", names, _titled, _read_named, yes="Open")
     return await screen.app.push_screen_wait(dialog)
+
+
+def _titled() -> Sequence[Line]:
+    return shipped_lines({path: read_plan(path).title for path in list_configs()})
 
 
 def _read_named(name: str) -> PlanFile:

@@ -462,6 +462,24 @@ def number_at(section: str, line: str) -> int | None:
     return number_in(line)
 
 
+def opens_section(line: Line) -> str:
+    """Return what enter does on a line of the list of sections, in a word for the footer."""
+    if line.key == view.START:
+        return "Run.."
+    return "Options" if kind_of(line.key) in OFFERED["only"] else "Open"
+
+
+def opens_line(line: Line) -> str:
+    """Return what enter does on a line of a section, in a word for the footer; empty where it ticks, as space does."""
+    if line.key in _OPENED:
+        return _OPENED[line.key]
+    opens = not line.chips and (line.mark is Mark.NONE or kind_of(line.key) == "words")
+    return "Edit" if opens else ""
+
+
+_OPENED = {plan_options.MORE: "All options", plan_forms.ADD: "Add"}
+
+
 def can_drop(section: str, line: str) -> bool:
     """Return whether there is something to remove: the list of options, or what a line is of."""
     if kind_of(section) == "options":

@@ -106,6 +106,8 @@ class List(Toned, ScrollView, can_focus=True, inherit_bindings=False):
     """
     BINDINGS: ClassVar[list[BindingType]] = keys.bindings("list")
     opens_on_click = False
+    wraps = False
+    """True if up on the first item leads to the last one, and down on the last one to the first."""
 
     class Moved(_Told):
         """The cursor is on another item, or no item is left."""
@@ -218,7 +220,9 @@ class List(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         if self.rows.has_cursor:
             before = self.cursor
             self._move(self.cursor + lines, lines)
-            if lines < 0 and self.cursor == before:
+            if self.cursor == before and self.wraps:
+                self.action_to(-1 if lines < 0 else 0)
+            elif self.cursor == before and lines < 0:
                 self.post_message(self.Topped(self, self.key))
         else:
             self._scroll(self.scroll_offset.y + lines)
@@ -306,9 +310,9 @@ class Choices(List):
     BINDINGS: ClassVar[list[BindingType]] = keys.bindings("choices")
     opens_on_click = True
 
-    def __init__(self, *, id: str, ticks: bool = True) -> None:
+    def __init__(self, *, id: str, ticks: bool = True, wraps: bool = False) -> None:
         super().__init__(id=id)
-        self._ticks = ticks
+        self._ticks, self.wraps = ticks, wraps
         self._chip, self._chip_of = 0, ""
         """The chip at the cursor, and the key of its line; empty where the cursor has still to come to one."""
 

@@ -117,7 +117,7 @@ def test_a_disturbed_round_is_repeated_before_the_look_at_most_one_in_five_round
     assert cells_in_words(state).startswith("26 cells (24 planned + 2 repeated): ")
     assert count_cells(state).words.endswith(" of 26 cells (24 planned + 2 repeated)")
     runs = replace(state, current_cell=24, cells=(*state.cells[:24], build.running(24), state.cells[25]))
-    assert event_line(build.snapshot(runs), 80).startswith("round 4 runs again, 2 cells more: ")
+    assert event_line(build.snapshot(runs), 80) == "round 4 again (2 cells): other disk I/O"
     state = replace(state, cells=(*state.cells[:24], build.done(24), build.done(25)))
     assert (round_to_repeat(state), is_look_possible(state)) == (None, True)
     state = looked(state)

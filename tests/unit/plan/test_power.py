@@ -45,8 +45,8 @@ def test_eighty_columns_tell_whole_what_a_plan_finds_and_of_the_last_run_alone_w
     for last, words in (
         (None, r"Finds differences of \d+ % if rounds vary by 5 %, \d+ % by 10 %, \d+ % by 25 %"),
         (0.12, r"Finds differences of \d+ % if rounds vary as in the last run, by 12 %"),
-        (0.31, r"Finds no difference below \d+ % \(at 31 % spread\): \+ more rounds, longer loads"),
-        (5.0, r"Finds no difference below 1,000 % \(at 500 % spread\): \+ more rounds, longer loads"),
+        (0.31, r"Finds nothing below \d+ % if rounds vary by 31 % \(last run\): \+ adds rounds"),
+        (5.0, r"Finds nothing below 1,000 % if rounds vary by 500 % \(last run\): \+ adds rounds"),
     ):
         line = power_line(power("repeats = 8", last=last), 80)
         assert re.fullmatch(words, line), line
@@ -64,7 +64,8 @@ def test_a_plan_that_finds_only_what_hardly_any_two_filesystems_differ_by_says_w
         assert (usual.difference > 0.5) is is_little
         assert decides_little(told) is is_little
         assert ("plan more rounds, or longer loads" in power_words(told)) is is_little
-        assert ("+ more rounds, longer loads" in power_line(told, 80)) is is_little
+        assert (power_line(told, 80).endswith(": + adds rounds")) is is_little
+        assert ("last run" in power_line(told, 80)) is (last is not None)
 
 
 def test_auto_is_told_by_its_last_look() -> None:
@@ -78,8 +79,8 @@ def test_a_plan_without_verdicts_says_why() -> None:
     for head, variants, why in [
         ("repeats = 2", THIRTEEN, "No verdicts with 2 rounds: they need 3"),
         ("repeats = 5\norder = 'shuffled'", THIRTEEN, 'order = "shuffled" makes no rounds'),
-        ("repeats = 5", "[[variant]]\ntype = 'ext4'\n", "there is only one variant"),
-        ("repeats = 5\nraw = true", "", "or none with a filesystem"),
+        ("repeats = 5", "[[variant]]\ntype = 'ext4'\n", "there is only one variant to compare."),
+        ("repeats = 5\nraw = true", "", "no variant has a filesystem"),
     ]:
         told = power(head, variants, last=0.1)
         assert (told.findable, told.last) == ((), None)

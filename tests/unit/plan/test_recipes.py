@@ -80,7 +80,7 @@ def test_the_list_of_plans_fits_80_columns_with_name_time_and_title_recipes_firs
     (wal,) = [line for line in lines if line.startswith("  wal ")]
     assert re.fullmatch(r"  wal +\d+ s  write-ahead log: appends, fdatasync", wal)
     assert lines.index("Studies and examples:") == len(RECIPES) + 1
-    names = [line.name for line in shipped_lines(plans)]
+    names = [line.name for line in shipped_lines({path: plan.title for path, plan in plans.items()})]
     assert names[:2] == ["Recipes", "backup"]
     assert "demo" in names[names.index("Studies and examples") :]
     assert is_shipped(str(RECIPES[0]))

@@ -125,7 +125,7 @@ def test_every_filesystem_is_listed_with_the_variants_that_each_of_its_lists_com
     ]
     assert listed(draft)[-6:] == [
         *(("Custom", Mark.NONE, ""), ("Workloads", Mark.NONE, "1"), ("Arrays", Mark.NONE, "")),
-        *(("Settings", Mark.NONE, ""), ("Rounds", Mark.NONE, "5"), ("Variants", Mark.NONE, "4")),
+        *(("Settings", Mark.NONE, ""), ("Rounds +", Mark.NONE, "5"), ("Variants", Mark.NONE, "4")),
     ]
     # What is unticked keeps its place, and its name.
     assert listed(drafts.dropped_checklist(draft, 0))[3:5] == [("ext4", Mark.OFF, ""), ("ext4 (2)", Mark.ON, "2")]
