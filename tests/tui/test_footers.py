@@ -64,7 +64,7 @@ async def test_devices_without_any_offer_neither_a_tick_nor_a_read_test() -> Non
 
 async def test_a_plan_offers_commands_only_where_it_has_cells_and_options_their_way_back() -> None:
     async with at_plan(targets=("/dev/loop7",)) as hand:
-        await offers(hand.pilot, "f10 Run.. enter Options space Tick O Only ext4 w Save f Recipes")
+        await offers(hand.pilot, "f10 Run.. enter Options space Tick O Only ext4 w Save l Commands")
         await hand.keys("right")
         await offers(hand.pilot, "f10 Run.. space Tick esc Filesystems / Find O Only ext4 w Save")
         for name in hand.screen.draft.filesystems:

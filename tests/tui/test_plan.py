@@ -102,7 +102,7 @@ async def test_space_ticks_a_filesystem_and_enter_an_option_s_value_and_what_ari
 async def test_the_screen_opens_at_the_first_ticked_filesystem_space_ticks_it_and_right_leads_to_its_options() -> None:
     async with at_plan() as hand:
         told = "Space ticks it, enter: its options, O unticks all others."
-        footer = "f10 Run.. enter Options space Tick O Only ext4 w Save f Recipes ? Keys q Quit"
+        footer = "f10 Run.. enter Options space Tick O Only ext4 w Save l Commands ? Keys q Quit"
         assert (await hand.sees(told)).splitlines()[-1] == footer
         assert hand.screen.query_one("#sections", Choices).key == "options 0"
         for names in (("xfs",), ("ext4", "xfs")):
