@@ -205,9 +205,10 @@ def _open(name: str, flags: int, directory: int, device: int, path: str) -> int:
 
 
 def space_measurements(mount_point: str, device: str) -> tuple[Measurement, ...]:
-    """Return USABLE in bytes and OVERHEAD in percent of a new filesystem, just mounted. Raises OSError.
+    """Return USABLE and AVAILABLE in bytes and OVERHEAD in percent of a new filesystem, just mounted. Raises OSError.
 
-    Usable is f_bfree, what root can write: blocks reserved for root are no overhead (man 3 statvfs).
+    Usable is f_bfree, what root can write: blocks reserved for root are no overhead (man 3 statvfs). Available is
+    f_bavail, without them, as df prints it.
     """
     fd = os.open(device, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -218,5 +219,6 @@ def space_measurements(mount_point: str, device: str) -> tuple[Measurement, ...]
     free_bytes = room.f_bfree * room.f_frsize
     return (
         Measurement(Metric.USABLE, float(free_bytes)),
+        Measurement(Metric.AVAILABLE, float(room.f_bavail * room.f_frsize)),
         Measurement(Metric.OVERHEAD, 100 * (size_bytes - free_bytes) / size_bytes),
     )

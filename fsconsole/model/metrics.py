@@ -233,6 +233,8 @@ class Metric(str, Enum):
         "real time of the mount that replays the journal after a crash in the middle of a load, cold caches")
     RECOVER_FSCK = ("recover_fsck", "recover e2fsck", Unit.SECONDS,
         "real time of e2fsck -p after a second such crash; plus e2fsck -f -y if that gives up")
+    RECOVER_FSCK_USER = "recover_fsck_user", "recover e2fsck user", Unit.SECONDS, "user time of e2fsck in this recovery"
+    RECOVER_FSCK_SYSTEM = "recover_fsck_system", "recover e2fsck sys", Unit.SECONDS, "system time of e2fsck in this recovery"
     LOST_SYNCED = ("lost_synced", "lost", Unit.COUNT,
         "files synced before a crash that are missing or wrong after it: must be 0")
     SYNCED = "synced", "synced", Unit.COUNT, "files whose fsync returned before the crash"
@@ -241,6 +243,8 @@ class Metric(str, Enum):
     UNSYNCED_PART = ("unsynced_part", "unsynced part", Unit.COUNT,
         "unsynced files that survived with wrong content: empty, cut, zeros or foreign data")
     USABLE = "usable", "usable", Unit.BYTES, "free space after mkfs (statfs)"
+    AVAILABLE = ("available", "available", Unit.BYTES,
+        "usable without the blocks that are reserved for root, as df has it (tune2fs -r)")
     OVERHEAD = ("overhead", "overhead", Unit.PERCENT,
         "share of the device that is not usable on the empty filesystem")
     PEAK_DIRTY = ("peak_dirty", "peak dirty", Unit.BYTES,

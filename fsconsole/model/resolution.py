@@ -20,7 +20,7 @@ _COMMANDS = frozenset({
 _TICK_S = 0.01
 _CPU_TIMES = frozenset({
     Metric.MKFS_USER, Metric.MKFS_SYSTEM, Metric.CHECK_USER, Metric.CHECK_SYSTEM, Metric.DELETE_USER,
-    Metric.DELETE_SYSTEM, Metric.CPU_PER_GIB, Metric.GENERATOR_PER_GIB,
+    Metric.DELETE_SYSTEM, Metric.RECOVER_FSCK_USER, Metric.RECOVER_FSCK_SYSTEM, Metric.CPU_PER_GIB, Metric.GENERATOR_PER_GIB,
 })  # fmt: skip
 """Counted in ticks."""
 _BY_UNIT = {

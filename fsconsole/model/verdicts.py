@@ -76,7 +76,7 @@ _RATES = frozenset({Unit.BYTES_PER_S, Unit.PER_SECOND})
 _TIMES = frozenset({Unit.SECONDS, Unit.MILLISECONDS})
 _AMOUNTS = frozenset({
     Metric.CPU_PER_GIB, Metric.GENERATOR_PER_GIB, Metric.STALLS, Metric.MKFS_USER, Metric.MKFS_SYSTEM,
-    Metric.CHECK_USER, Metric.CHECK_SYSTEM, Metric.DELETE_USER, Metric.DELETE_SYSTEM,
+    Metric.CHECK_USER, Metric.CHECK_SYSTEM, Metric.DELETE_USER, Metric.DELETE_SYSTEM, Metric.RECOVER_FSCK_USER, Metric.RECOVER_FSCK_SYSTEM,
 })  # fmt: skip
 """In seconds, but not how long something took."""
 _LEAST = 1e-100

@@ -13,10 +13,10 @@ from fsconsole.results.grid import GridRow
 OF_LIFE = (
     Metric.MKFS, Metric.MKFS_USER, Metric.MKFS_SYSTEM, Metric.MOUNT, Metric.MOUNT_FILLED, Metric.UNMOUNT, Metric.RECOVER,
     Metric.AGE, Metric.AGED_BYTES, Metric.AGED_FILES,
-    Metric.RECOVER_FSCK, Metric.SYNCED, Metric.LOST_SYNCED, Metric.UNSYNCED, Metric.UNSYNCED_WHOLE, Metric.UNSYNCED_PART,
+    Metric.RECOVER_FSCK, Metric.RECOVER_FSCK_USER, Metric.RECOVER_FSCK_SYSTEM, Metric.SYNCED, Metric.LOST_SYNCED, Metric.UNSYNCED, Metric.UNSYNCED_WHOLE, Metric.UNSYNCED_PART,
     Metric.CHECK, Metric.CHECK_USER, Metric.CHECK_SYSTEM, Metric.CHECK_RSS, Metric.CHECK_EMPTY, Metric.CHECK_EMPTY_RSS,
     Metric.QUICK_CHECK, Metric.QUICK_CHECK_USER, Metric.QUICK_CHECK_SYSTEM,
-    Metric.USED, Metric.INODES, Metric.NON_CONTIGUOUS, Metric.USABLE, Metric.OVERHEAD, Metric.DELETE, Metric.DELETE_USER,
+    Metric.USED, Metric.INODES, Metric.NON_CONTIGUOUS, Metric.USABLE, Metric.AVAILABLE, Metric.OVERHEAD, Metric.DELETE, Metric.DELETE_USER,
     Metric.DELETE_SYSTEM, Metric.DELETE_DURABLE, Metric.ARRAY_SYNC,
 )  # fmt: skip
 """Figures of a filesystem's whole life: one of each, however many loads it had."""

@@ -80,15 +80,16 @@ _FIRST_OF_GROUP = {
     "array": (Metric.ARRAY_SYNC,),
     "filesystem": (
         Metric.MKFS, Metric.MKFS_USER, Metric.MKFS_SYSTEM, Metric.MOUNT, Metric.MOUNT_FILLED,
-        Metric.UNMOUNT, Metric.AGE, Metric.AGED_BYTES, Metric.AGED_FILES, Metric.USABLE, Metric.OVERHEAD, Metric.USED, Metric.INODES,
+        Metric.UNMOUNT, Metric.AGE, Metric.AGED_BYTES, Metric.AGED_FILES, Metric.USABLE, Metric.AVAILABLE, Metric.OVERHEAD, Metric.USED,
+        Metric.INODES,
     ),
     "check": (
         Metric.CHECK, Metric.CHECK_USER, Metric.CHECK_SYSTEM, Metric.CHECK_RSS, Metric.CHECK_EMPTY,
         Metric.CHECK_EMPTY_RSS, Metric.QUICK_CHECK, Metric.QUICK_CHECK_USER, Metric.QUICK_CHECK_SYSTEM,
     ),
     "crash": (
-        Metric.RECOVER, Metric.RECOVER_FSCK, Metric.LOST_SYNCED, Metric.SYNCED, Metric.UNSYNCED,
-        Metric.UNSYNCED_WHOLE, Metric.UNSYNCED_PART,
+        Metric.RECOVER, Metric.RECOVER_FSCK, Metric.RECOVER_FSCK_USER, Metric.RECOVER_FSCK_SYSTEM, Metric.LOST_SYNCED,
+        Metric.SYNCED, Metric.UNSYNCED, Metric.UNSYNCED_WHOLE, Metric.UNSYNCED_PART,
     ),
     "delete": (Metric.DELETE_DURABLE, Metric.DELETE, Metric.DELETE_USER, Metric.DELETE_SYSTEM),
 }  # fmt: skip

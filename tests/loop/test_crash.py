@@ -84,6 +84,10 @@ def test_what_was_synced_survives_a_shutdown_and_the_recovery_is_timed(crashed, 
         said = [line for command in step.commands for line in command.kernel_log]
         replayed = ("recovery complete", "Ending recovery")
         assert any(words in line for line in said for words in replayed) == (tool == "mount"), said
+    command = recoveries[-1].commands[0]
+    spent = [] if label == "xfs" else [command.user_s, command.system_s]
+    split = (Metric.RECOVER_FSCK_USER, Metric.RECOVER_FSCK_SYSTEM)
+    assert [value[metric] for metric in split if metric in value] == spent
     verified = [step for step in cell.steps if step.kind is StepKind.CRASH_VERIFY]
     assert [step.verdict for step in verified] == ["clean"] * strikes
     assert all("synced files none lost" in step.reason for step in verified)

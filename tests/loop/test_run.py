@@ -125,8 +125,8 @@ def test_every_figure_of_a_cell_is_there_and_makes_sense(whole, filesystem):
     left_out |= {Metric.CHECK_RSS, Metric.CHECK_EMPTY_RSS}
     # Of a mix, and of loads that sync.
     left_out |= {
-        Metric.RECOVER, Metric.RECOVER_FSCK, Metric.LOST_SYNCED, Metric.SYNCED, Metric.UNSYNCED, Metric.UNSYNCED_WHOLE,
-        Metric.UNSYNCED_PART,
+        Metric.RECOVER, Metric.RECOVER_FSCK, Metric.RECOVER_FSCK_USER, Metric.RECOVER_FSCK_SYSTEM, Metric.LOST_SYNCED,
+        Metric.SYNCED, Metric.UNSYNCED, Metric.UNSYNCED_WHOLE, Metric.UNSYNCED_PART,
     }  # fmt: skip
     # Of commands and copies.
     left_out |= {Metric.MADE, Metric.FILES_MADE, Metric.SOURCE_FILES, Metric.SOURCE_BYTES}
@@ -148,6 +148,7 @@ def test_every_figure_of_a_cell_is_there_and_makes_sense(whole, filesystem):
     assert 1 <= value[Metric.EXTENTS_MEAN] <= value[Metric.EXTENTS_MAX]
     assert 0 < value[Metric.EXTENT_SIZE_MEDIAN] <= 2 * MIB
     assert DEVICE_BYTES / 2 < value[Metric.USABLE] < DEVICE_BYTES
+    assert 0 < value[Metric.AVAILABLE] <= value[Metric.USABLE]
     assert value[Metric.DELETE] <= value[Metric.DELETE_DURABLE]
     for metric in (Metric.MKFS, Metric.CHECK, Metric.DELETE):
         assert 0 < value[metric] < 60, metric

@@ -26,7 +26,7 @@ from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellStatus, RunStatus
 from fsconsole.results.grid import build_grid
 from fsconsole.system.locks import FileLock
-from fsconsole.text import MIB
+from fsconsole.text import KIB, MIB
 from tests.conftest import run, wait_until
 from tests.loop.faulty_run import scratch_device
 from tests.loop.runs import (
@@ -387,8 +387,9 @@ def test_what_is_in_effect_is_read_defaults_too_where_the_kernel_lists_them(
     assert {feature.scope for feature in features} == {"mount"}
     assert has.items() <= found.items()
     assert found["nosuid"] == found["nodev"] == "on"
-    usable, overhead = space_measurements(str(point), device)
-    assert (usable.metric, overhead.metric) == (Metric.USABLE, Metric.OVERHEAD)
+    usable, available, overhead = space_measurements(str(point), device)
+    assert (usable.metric, available.metric, overhead.metric) == (Metric.USABLE, Metric.AVAILABLE, Metric.OVERHEAD)
     assert usable.value == os.statvfs(point).f_bfree * os.statvfs(point).f_frsize
+    assert available.value == KIB * int(run("df", "--output=avail", str(point)).split()[-1])
     assert usable.value / (320 * MIB) + overhead.value / 100 == pytest.approx(1)
     assert 0 < overhead.value < 40

@@ -13,6 +13,7 @@ from fsconsole.engine.warnings_load import no_crash
 from fsconsole.engine.work import CellWork, Interrupted, StepFailed, StepResult, failure_words
 from fsconsole.errors.runs import ToolMissing
 from fsconsole.inspect.checks import CheckVerdict
+from fsconsole.model.command import ResourceUsage
 from fsconsole.model.events import WarningKind
 from fsconsole.model.figures import Measurement
 from fsconsole.model.load import ThreadCounters
@@ -190,12 +191,14 @@ def recover(work: CellWork, step: Step) -> StepResult:
     os.sync()
     drop_caches()
     forget_cached(work.cell.target)
-    elapsed_s, exit_code = 0.0, _GAVE_UP
+    usages: list[ResourceUsage] = []
+    exit_code = _GAVE_UP
     for argv in programs:
         if exit_code != _GAVE_UP:
             break
         result = work.command(argv, accept_failure=True)
-        elapsed_s, exit_code = elapsed_s + result.usage.elapsed_s, result.exit_code
+        usages.append(result.usage)
+        exit_code = result.exit_code
         # 1: it has corrected something, which a recovery may need.
         if exit_code not in (0, 1, _GAVE_UP) or (exit_code == _GAVE_UP and argv == programs[-1]):
             raise StepFailed(failure_words(result))
@@ -208,8 +211,14 @@ def recover(work: CellWork, step: Step) -> StepResult:
                 "Expect boots to stop for an administrator after a crash: plan console access, or use another filesystem.",
             )
     mount_s = life.mount(work, mount_argv)
-    figure = Measurement(Metric.RECOVER_FSCK, elapsed_s) if programs else Measurement(Metric.RECOVER, mount_s)
-    return StepResult((figure,))
+    if not programs:
+        return StepResult((Measurement(Metric.RECOVER, mount_s),))
+    figures = (
+        Measurement(Metric.RECOVER_FSCK, sum(one.elapsed_s for one in usages)),
+        Measurement(Metric.RECOVER_FSCK_USER, sum(one.user_s for one in usages)),
+        Measurement(Metric.RECOVER_FSCK_SYSTEM, sum(one.system_s for one in usages)),
+    )
+    return StepResult(figures)
 
 
 def verify(work: CellWork, step: Step) -> StepResult:
