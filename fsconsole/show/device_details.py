@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from fsconsole.devices.hazards import CONTENT_CHECKS, SCRATCH_KEPT
+from fsconsole.devices.evidence import FoundSignature
+from fsconsole.devices.hazards import CONTENT_CHECKS, SCRATCH_KEPT, signature_words
 from fsconsole.devices.state import Claim
 from fsconsole.model.device import Device, Hazard, MdArray
 from fsconsole.plan.arrays import stripes_of
@@ -37,7 +38,7 @@ def details(
         *((("read test", read_tests[device.path], ""),) if device.path in read_tests else ()),
         *_identity(device),
         *(("note", note, "") for note, _ in notes),
-        *_contents(device),
+        *_contents(entry),
         *_stripes(device, listing),
         *_settings(device),
         *((_TOOL, _parted(hazard)[1], "") for hazard in entry.refusals if _parted(hazard)[1]),
@@ -139,12 +140,16 @@ def _identity(device: Device) -> Iterator[Part]:
         yield "dm UUID", device.dm_uuid, ""
 
 
-def _contents(device: Device) -> Iterator[Part]:
+def _contents(entry: ListedEntry) -> Iterator[Part]:
+    device = entry.device
     if device.md is not None:
         yield from _array(device.md)
     for signature in device.signatures:
-        label = f" '{signature.label}'" if signature.label else ""
-        unique = f", UUID {signature.uuid}" if signature.uuid else ""
+        found = signature_words(FoundSignature(device, signature))
+        # What the hazards above have told isn't told again: only where it lies.
+        is_told = any(found in hazard.reason for hazard in entry.hazards)
+        label = f" '{signature.label}'" if signature.label and not is_told else ""
+        unique = f", UUID {signature.uuid}" if signature.uuid and not is_told else ""
         yield "signature", f"{signature.type}{label}{unique}, at byte {signature.offset_bytes}", ""
     for mount in device.mounts:
         where = mount.mount_point or "outside this machine's mount table"

@@ -138,6 +138,28 @@ def test_a_run_fits_a_console_of_80_columns_and_says_where_it_is(
     assert len(cells) == 3
 
 
+def test_ctrl_c_beside_a_run_asks_and_d_leaves_it_alive(
+    opened: Opening, tmp_path: Path, own_scratch: scratch.Scratch
+) -> None:
+    device, runs = own_scratch.device, str(tmp_path / "runs")
+    words = ["run", written(tmp_path, UNHURRIED_PLAN), "--device", device, "--runs", runs]
+    terminal = opened(f"TERM=linux {shlex.join([*FSCONSOLE, *words])}")
+    folder = new_folder(runs)
+    workers = freeze_load(folder)
+    terminal.wait_for(*LIVE["linux"])
+    terminal.press("C-c")
+    terminal.wait_for("d detach, a stop after this cell, X stop now")
+    terminal.press("d")
+    left = terminal.wait_for("The run goes on", f"fsconsole attach {folder.name}", f"{ENDED} 0")
+    assert_fits(left)
+    assert is_alive(folder)
+    thaw(workers)
+    wait_until(lambda: not is_alive(folder), "the run's end", LIMIT_S)
+    ended = succeed("results", "--runs", runs)
+    assert not missing(("data=ordered", "data=writeback", "data=journal"), ended.splitlines())
+    assert_nothing_left(device, folder)
+
+
 LIVE = {
     "dumb": ("1/3  ext4 data=",),
     "linux": (

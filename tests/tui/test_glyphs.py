@@ -38,7 +38,7 @@ from fsconsole.tui.screens.plan_sections import Desk, section_of
 from fsconsole.tui.screens.scratch_form import ScratchForm
 from fsconsole.tui.terminal import GlyphFilter, allowed, shown
 from tests.tui.device_lists import HOSTILE_LABEL, LABELLED, STORAGE_BOX, listed
-from tests.tui.harness import SIZES, Scripted, classes_in, console, drive, picture
+from tests.tui.harness import SIZES, Scripted, classes_in, console, drive, picture, strips
 from tests.tui.recorded import recorded
 
 BASES = {"ConsoleScreen", "Dialog"}
@@ -101,6 +101,9 @@ def strange(text: str, glyphs: Glyphs) -> set[str]:
 def check(pilot: Pilot[None], glyphs: Glyphs) -> None:
     """Look at a screen as the terminal gets it."""
     assert strange(picture(pilot), glyphs) == set()
+    if pilot.app.session.terminal.colours is Colours.NONE:
+        styles = [segment.style for strip in strips(pilot) for segment in strip if segment.style is not None]
+        assert {colour for style in styles for colour in (style.color, style.bgcolor)} <= {None}
 
 
 async def walk(pilot: Pilot[None], glyphs: Glyphs, seen: set[str]) -> None:

@@ -68,8 +68,9 @@ async def test_the_mouse_opens_tabs_presses_keys_of_the_footer_and_sorts_by_a_co
         row = table.key
         await pilot.click(Table, offset=(3, 5))
         assert table.key != row
-        key = next(key for key in app.screen.query(FooterKey) if key.description == "Columns" or key.key == "s")
-        await pilot.click(key)
-        await pilot.pause()
-        await pilot.click(next(key for key in app.screen.query(FooterKey) if key.key == "question_mark"))
-        await shows(pilot, "Keys")
+        for key, words in (("c", "Columns of"), ("question_mark", "raw rows.")):
+            assert words not in picture(pilot)
+            await pilot.click(next(shown for shown in app.screen.query(FooterKey) if shown.key == key))
+            await shows(pilot, words)
+            await pilot.press("escape")
+            await until(pilot, lambda: app.screen.query(Table), "the table")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -31,6 +32,40 @@ async def test_v_replays_an_imported_run_without_root(size: tuple[int, int], tmp
         await shows(pilot, "of 2.79 s")
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(pilot.app.screen, ReplayScreen), "the figures")
+
+
+async def test_it_plays_by_itself_p_stops_the_clock_and_up_and_down_change_its_pace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with drive(console(folder=imported("demo", tmp_path), runs_dir=tmp_path), "4") as pilot:
+        await shows(pilot, "direct streams", "verdict")
+        await pilot.press("v")
+        await shows(pilot, "Race replay: demo", "1/10 of real time")
+        screen = pilot.app.screen
+        assert isinstance(screen, ReplayScreen)
+        await until(pilot, lambda: screen._at_s > 0, "it plays")
+        # From here on by a clock of the test's own, which stands between its steps.
+        now = SimpleNamespace(s=1000.0)
+        monkeypatch.setattr(replay_module, "time", SimpleNamespace(monotonic=lambda: now.s))
+
+        def passed_in(seconds: float) -> float:
+            screen._tick()
+            before_s, now.s = screen._at_s, now.s + seconds
+            screen._tick()
+            return screen._at_s - before_s
+
+        screen._ticked_s = now.s
+        await pilot.press("home")
+        assert passed_in(0.5) == pytest.approx(0.05)
+        await pilot.press("up")
+        assert passed_in(0.5) == pytest.approx(0.1)
+        await pilot.press("down", "down")
+        assert passed_in(0.5) == pytest.approx(0.025)
+        await pilot.press("p")
+        await shows(pilot, "paused, 1/20")
+        assert passed_in(60.0) == 0
+        await pilot.press("p")
+        assert passed_in(0.5) == pytest.approx(0.025)
 
 
 async def test_a_run_without_a_finished_load_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

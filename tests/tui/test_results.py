@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -19,11 +20,12 @@ from fsconsole.journal.store import is_alive
 from fsconsole.model.metrics import Metric
 from fsconsole.plan.publications import find_publication
 from fsconsole.show.results import EXPORTS, RUN_FILE, Choice, changed, export_words, packing_words
+from fsconsole.show.terminal import Colours
 from fsconsole.system.locks import FileLock
 from fsconsole.tui.screens import results as results_module
 from fsconsole.tui.screens.results import ResultsScreen
 from fsconsole.tui.widgets.lists import Table
-from tests.tui.harness import SIZES, Scripted, console, drive, picture
+from tests.tui.harness import SIZES, Scripted, console, drive, picture, strips
 from tests.tui.recorded import NAMES, imported, recorded
 from tests.tui.waiting import flat, shows, until
 from tests.unit.cli.recorded import run_command
@@ -99,6 +101,29 @@ async def test_verdicts_blocks_baseline_and_pairs_stand_in_80_columns(tmp_path: 
         assert "CPU" not in picture(pilot).splitlines()[5]
         await pilot.resize_terminal(150, 40)
         await until(pilot, lambda: "CPU" in picture(pilot).splitlines()[5], "CPU")
+
+
+@pytest.mark.parametrize("colours", [Colours.SIXTEEN, Colours.MANY], ids=["16", "many"])
+async def test_better_worse_and_undecided_rows_differ_by_colour_and_bar(tmp_path: Path, colours: Colours) -> None:
+    app = console(folder=imported("demo", tmp_path), runs_dir=tmp_path, colours=colours, is_root=False)
+    async with drive(app, "4") as pilot:
+        await shows(pilot, "direct streams", "verdict", "slower", "undecided")
+
+        def drawn(name: str) -> tuple[object, str]:
+            """Return the colour of a row's text, and what its bar is made of."""
+            segment = next(one for strip in strips(pilot) for one in strip if one.text.startswith(f"{name}  "))
+            assert segment.style is not None
+            return segment.style.color, "".join(dict.fromkeys(re.findall("[█▒░]", segment.text)))
+
+        worse, undecided = drawn("ext3"), drawn("xfs")
+        # The row at the cursor has a style of its own: the baseline.
+        await pilot.press("down", "down", "down", "b", "enter")
+        await shows(pilot, "vs ext3, 95 %", "faster")
+        better = drawn("ext4")
+        # A row that is the same has the colour of a text.
+        drawings = [better, worse, undecided, (table(pilot).rich_style.color, "")]
+    assert [bar for _, bar in drawings] == ["█", "▒", "░", ""]
+    assert len({colour for colour, _ in drawings}) == 4
 
 
 async def test_rows_are_found_by_words_and_escape_shows_all_again(tmp_path: Path) -> None:
@@ -331,6 +356,12 @@ async def test_y_shows_and_copies_the_lines_of_the_row_and_advice_is_shown(tmp_p
         await shows(pilot, "ext4: mkfs and /etc/fstab", "mkfs.ext4", "/dev/DEVICE", "UUID=", "clipboard (OSC 52)")
         assert app.clipboard.startswith("mkfs.ext4 ")
         assert "/dev/loop" not in app.clipboard
+        await pilot.press("escape")
+        app.session.terminal = replace(app.session.terminal, copies=False)
+        app._clipboard = ""
+        await pilot.press("y")
+        await shows(pilot, "ext4: mkfs and /etc/fstab", "mkfs.ext4", "UUID=", "Copy them from here.")
+        assert app.clipboard == ""
         await pilot.press("escape", "A")
         await shows(pilot, "Undecided which is best: ext4, xfs, ext4 nodelalloc.")
         await pilot.press("end")

@@ -169,6 +169,12 @@ async def test_charts_over_one_time_axis_share_their_left_edge_and_width(tmp_pat
             rings = {line.index("60 s ") for line in lines if "60 s " in line}
             assert edges == {10}
             assert len(rings) == 1
+            # One second is as wide in all of them, and all end at one column.
+            tops = [line for line in lines if re.match(r" *[0-9.]+ [MKG]i?B(/s)?│", line)]
+            marks = {tuple(at for at, one in enumerate(line) if one == "│") for line in tops}
+            assert len(tops) > 1
+            assert len(marks) == 1
+            assert len({len(line.rstrip()) for line in lines if "60 s " in line}) == 1
 
 
 async def test_a_slow_link_has_the_same_charts_in_ascii(tmp_path: Path) -> None:

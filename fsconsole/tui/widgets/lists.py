@@ -93,6 +93,7 @@ class List(Toned, ScrollView, can_focus=True, inherit_bindings=False):
     List > .list--map5 { text-style: bold; }
     List > .list--primary, List > .list--value { color: $primary; }
     List > .list--faint { color: $text-disabled; }
+    List:ansi > .list--faint { color: $secondary; }
     List > .list--head { text-style: bold; color: $primary; }
     List > .list--column { text-style: bold reverse; }
     List > .list--cursor {

@@ -19,6 +19,8 @@ def test_a_decided_row_says_what_reached_the_disk_and_only_counters_beyond_both_
     loads = blocks_of(state, build_grid(state))[:3]
     said = {(block.name, row.name): why_words(row, baseline_of(row, block)) for block in loads for row in block.rows}
     assert "extents per file 159.20 against 9.87" in said["direct streams", "btrfs"]
+    assert said["direct streams", "ext3"] == "Why: CPU seconds per GiB 1.449 against 0.400 (of ext4)."
+    assert "write amplification 2.42 against 1.68 (of ext4)." in said["small files", "btrfs"]
     for block in loads:
         for row in block.rows:
             if row.compared is None or row.compared.verdict is Verdict.UNDECIDED:

@@ -178,6 +178,8 @@ def test_the_pane_tells_who_a_device_is_what_would_be_lost_and_how_far_an_array_
         text = told(BOX, path, width=200)
         assert [said for said in words if said not in text] == [], path
         assert "\x1b" not in text
+    once = told(BOX, "/dev/sdf", width=200)
+    assert [once.count(word) for word in ("0a1b2c3d-0000-4e5f", "u202e", "signature   ext4, at byte ")] == [1, 1, 1]
     md = MdArray("md0", active=False, read_only=False, level="", members=(), size_bytes=0)
     inactive = replace(ARRAY, size_bytes=0, md=md)
     assert "array       inactive, 0 members" in told(parse_listing(listed(inactive)), "/dev/md0")

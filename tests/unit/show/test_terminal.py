@@ -13,17 +13,18 @@ NONE, SIXTEEN, MANY = Colours.NONE, Colours.SIXTEEN, Colours.MANY
 
 def test_each_terminal_gets_what_it_can_show() -> None:
     for terms, shown in {
-        ("linux", "linux-16color", "screen.linux"): (SIXTEEN, SAFE),
-        ("xterm", "xterm-16color", "screen", "tmux"): (SIXTEEN, WIDE),
-        ("xterm-256color", "xterm-kitty", "vte-256color", "tmux-256color"): (MANY, WIDE),
-        ("screen.xterm-256color", "screen-256color"): (MANY, WIDE),
-        ("xterm-mono",): (NONE, WIDE),
-        ("vt100", "vt220", "ansi-m"): (NONE, ASCII),
-        ("ansi",): (SIXTEEN, ASCII),
+        ("linux", "linux-16color", "screen.linux"): (SIXTEEN, SAFE, False),
+        ("xterm", "xterm-16color", "tmux"): (SIXTEEN, WIDE, True),
+        ("screen",): (SIXTEEN, WIDE, False),
+        ("xterm-256color", "xterm-kitty", "vte-256color", "tmux-256color"): (MANY, WIDE, True),
+        ("screen.xterm-256color", "screen-256color"): (MANY, WIDE, False),
+        ("xterm-mono",): (NONE, WIDE, True),
+        ("vt100", "vt220", "ansi-m"): (NONE, ASCII, False),
+        ("ansi",): (SIXTEEN, ASCII, False),
     }.items():
         for term in terms:
             found = terminal_of({"TERM": term}, "utf-8")
-            assert (found.colours, found.glyphs) == shown, term
+            assert (found.colours, found.glyphs, found.copies) == shown, term
 
 
 def test_a_terminal_that_places_no_cursor_is_refused() -> None:
