@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.style import Style
 from textual.pilot import Pilot
 
 from fsconsole.client.children import Done
@@ -103,6 +104,11 @@ async def test_verdicts_blocks_baseline_and_pairs_stand_in_80_columns(tmp_path: 
         await until(pilot, lambda: "CPU" in picture(pilot).splitlines()[5], "CPU")
 
 
+def colour_of(style: Style) -> object:
+    """Return the colour of a text; None for the terminal's own, by whichever name."""
+    return None if style.color is None or style.color.is_default else style.color
+
+
 @pytest.mark.parametrize("colours", [Colours.SIXTEEN, Colours.MANY], ids=["16", "many"])
 async def test_better_worse_and_undecided_rows_differ_by_colour_and_bar(tmp_path: Path, colours: Colours) -> None:
     app = console(folder=imported("demo", tmp_path), runs_dir=tmp_path, colours=colours, is_root=False)
@@ -113,7 +119,7 @@ async def test_better_worse_and_undecided_rows_differ_by_colour_and_bar(tmp_path
             """Return the colour of a row's text, and what its bar is made of."""
             segment = next(one for strip in strips(pilot) for one in strip if one.text.startswith(f"{name}  "))
             assert segment.style is not None
-            return segment.style.color, "".join(dict.fromkeys(re.findall("[█▒░]", segment.text)))
+            return colour_of(segment.style), "".join(dict.fromkeys(re.findall("[█▒░]", segment.text)))
 
         worse, undecided = drawn("ext3"), drawn("xfs")
         # The row at the cursor has a style of its own: the baseline.
@@ -121,7 +127,7 @@ async def test_better_worse_and_undecided_rows_differ_by_colour_and_bar(tmp_path
         await shows(pilot, "vs ext3, 95 %", "faster")
         better = drawn("ext4")
         # A row that is the same has the colour of a text.
-        drawings = [better, worse, undecided, (table(pilot).rich_style.color, "")]
+        drawings = [better, worse, undecided, (colour_of(table(pilot).rich_style), "")]
     assert [bar for _, bar in drawings] == ["█", "▒", "░", ""]
     assert len({colour for colour, _ in drawings}) == 4
 
