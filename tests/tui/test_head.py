@@ -68,7 +68,7 @@ async def test_the_mouse_opens_tabs_presses_keys_of_the_footer_and_sorts_by_a_co
         row = table.key
         await pilot.click(Table, offset=(3, 5))
         assert table.key != row
-        for key, words in (("c", "Columns of"), ("question_mark", "raw rows.")):
+        for key, words in (("b", "Compare the rows of"), ("question_mark", "raw rows.")):
             assert words not in picture(pilot)
             await pilot.click(next(shown for shown in app.screen.query(FooterKey) if shown.key == key))
             await shows(pilot, words)
