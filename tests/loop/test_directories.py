@@ -29,6 +29,7 @@ from fsconsole.model.place import own_name
 from fsconsole.model.plan import Cell
 from fsconsole.model.state import CellState, CellStatus, RunStatus
 from fsconsole.model.workload import Workload, WorkloadKind
+from fsconsole.results.grid import build_grid
 from fsconsole.text import MIB
 from fsconsole.units import format_bytes
 from fsconsole.workloads.builtin import prepare_load
@@ -118,16 +119,21 @@ def test_directories_are_rows_in_rounds_and_what_was_made_is_deleted(
     union = mounted("overlay", filesystem="overlay", options=layers)
     before = everything_below(disk / "data", union)
     words = ("-D", str(disk / "data"), "-D", f"union={union}", "--runs", runs)
-    plan = json.loads(succeed("plan", written(tmp_path, AUTO_PLAN), *words, "--json"))
+    text = AUTO_PLAN.replace("repeats = 1", "repeats = 2")
+    plan = json.loads(succeed("plan", written(tmp_path, text), *words, "--json"))
     assert [one["label"] for one in plan["directories"]] == [str(disk / "data"), "union"]
     assert plan["consent"] == ""
     assert "writes at most" in plan["directories"][0]["writes"]
     assert not any(step["commands"] for cell in plan["cells"] for step in cell["steps"])
-    done = fsconsole("run", written(tmp_path, AUTO_PLAN), *words)
+    done = fsconsole("run", written(tmp_path, text), *words)
     assert done.returncode == 0, done.stdout + done.stderr
     assert everything_below(disk / "data", union) == before
     (folder,) = list_runs(runs)
     state = read_state(folder)
+    rounds = [(one.repeat, one.target) for one in state.request.plan.cells]
+    assert [repeat for repeat, _ in rounds] == sorted(repeat for repeat, _ in rounds)
+    assert len(set(rounds)) == 2 * 2
+    assert {len(row.cells) for row in build_grid(state).rows} == {2}
     kinds = [{one.metric.value for step in cell.steps for one in step.measurements} for cell in state.cells]
     for of in kinds:
         assert {"write", "durable", "read", "delete"} <= of

@@ -9,8 +9,10 @@ from fsconsole.errors import ExitCode
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import list_runs
 from fsconsole.model.answers import PlanAnswer
+from fsconsole.model.metrics import Metric
 from fsconsole.model.state import CellStatus
 from fsconsole.model.wire import decode
+from fsconsole.model.workload import SyncCall
 from tests.conftest import run
 from tests.loop.commands import fails
 from tests.loop.gate_cases import unchanged
@@ -76,6 +78,21 @@ def test_a_comparison_comes_to_its_end_and_its_saved_plan_is_what_was_run(tmp_pa
     shown = succeed("plan", saved, "-d", device, "--runs", runs)
     assert "ext4" in shown
     assert "noatime" in shown
+
+
+def test_a_recipe_by_name_is_the_load_that_is_run(tmp_path: Path, device: str) -> None:
+    runs = str(tmp_path / "runs")
+    words = ("quick", "-d", device, "ext4", "--load", "wal", "--size", "4MiB", "--rounds", "1", "--for", "1s")
+    done = fsconsole(*words, "--runs", runs)
+    assert done.returncode == 0, done.stderr
+    (folder,) = list_runs(runs)
+    assert_nothing_left(device, folder)
+    state = read_state(folder)
+    assert [cell.status for cell in state.cells] == [CellStatus.DONE]
+    (load,) = state.request.plan.cells[0].workloads
+    assert (load.name, load.block_size_bytes, load.fsync_every, load.sync_call) == ("log", 2300, 1, SyncCall.FDATASYNC)
+    # Each append is followed by its fdatasync.
+    assert state.cells[0].value(Metric.FSYNC_COUNT) == -(-load.file_size_bytes // 2300) * load.files * load.threads
 
 
 def test_consent_given_with_the_code_ends_with_verdicts_and_a_hint_to_advice(tmp_path: Path, blank: str) -> None:

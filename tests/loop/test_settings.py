@@ -166,6 +166,21 @@ def assert_shown(folder: RunFolder) -> None:
     assert "read-ahead differs (see rows), scheduler differs (see rows)" in " ".join(table.split())
 
 
+def test_two_dirty_limits_are_two_rows_and_each_is_in_force_in_its_own_loads(tmp_path, device):
+    limit = KERNEL.in_force(LIMITS)
+    axis = 'dirty_bytes = ["48MiB", "96MiB"] }'
+    text = AXES.replace(
+        'read_ahead = ["64KiB", "512KiB"], scheduler = ["none", "mq-deadline"], dirty_bytes = "48MiB" }', axis
+    )
+    assert axis in text
+    done, folder = carry_out(text, device, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert [seen["dirty_bytes"] for seen in seen_in_loads(folder)] == [str(size * MIB) for size in (48, 48, 96, 96)]
+    assert KERNEL.in_force(LIMITS) == limit
+    names = {row.name for row in build_grid(read_state(folder)).rows}
+    assert names == {f"ext4, dirty_bytes={size}, {load}" for size in ("48MiB", "96MiB") for load in ("few", "more")}
+
+
 def test_a_cell_that_does_not_come_to_its_end_gives_its_settings_back_too(tmp_path, device):
     before, runs = settings_of(device), str(tmp_path / "runs")
     folder = new_run(SLOW, device, runs)
