@@ -22,7 +22,7 @@ from fsconsole.model.events import (
     Verb,
 )
 from fsconsole.model.plan import StepKind
-from fsconsole.model.sample import Writeback
+from fsconsole.model.sample import Temperature, Writeback
 from fsconsole.system.locks import FileLock
 from fsconsole.text import GIB, MIB
 from tests.unit.cli.recorded import STARTED
@@ -55,11 +55,12 @@ class Living:
         for observation in observations:
             self.journal.record(observation)
 
-    def sample(self, step: str = "workload", *, age_s: float = 0.0, cell: int = 0) -> None:
+    def sample(self, step: str = "workload", *, age_s: float = 0.0, cell: int = 0, dirty_bytes: int = 3 * GIB) -> None:
         """Have the gauges read, some seconds ago."""
         made = build.sample(time.monotonic_ns() - int(age_s * 1e9))
-        writeback = Writeback(3 * GIB, 100 * MIB, 4 * GIB, 2 * GIB)
-        self.journal.sample(replace(made, step=step, cell=cell, writeback=writeback))
+        writeback = Writeback(dirty_bytes, 100 * MIB, 4 * GIB, 2 * GIB)
+        warm = Temperature(disk_c=41.0, machine_c=58.0)
+        self.journal.sample(replace(made, step=step, cell=cell, writeback=writeback, temperature=warm))
 
     def die(self) -> None:
         """End without a word."""

@@ -17,7 +17,7 @@ from fsconsole.model.events import Verb
 from fsconsole.tui import app as tui_app
 from fsconsole.tui import keys, screens, widgets
 from fsconsole.tui.app import ConsoleApp
-from tests.tui.device_lists import NO_DEVICES
+from tests.tui.device_lists import FREE, NO_DEVICES, SCRATCH, listed
 from tests.tui.harness import Scripted, classes_in, console, drive, picture
 from tests.tui.keys_page import PAGE, page
 from tests.tui.living import living_run
@@ -79,6 +79,24 @@ async def test_no_plain_letter_asks_more_of_a_living_run_than_to_pause_or_to_sto
     assert children.acted == []
 
 
+@pytest.mark.parametrize("mode", ["1", "2"])
+async def test_no_plain_letter_of_devices_or_plan_runs_a_command_that_wipes_or_deletes(
+    tmp_path: Path, mode: str
+) -> None:
+    children = Scripted({"devices": listed(FREE, SCRATCH)})
+    async with drive(console(children, runs_dir=tmp_path), mode) as pilot:
+        await shows(pilot, "2 devices" if mode == "1" else "Run..")
+        for at in ("home", "end"):
+            for letter in LETTERS:
+                await pilot.press(at, letter, "escape")
+                await pilot.pause()
+    assert [words for words in children.acted if words[0] not in LOOKS] == []
+
+
+LOOKS = {"catalog", "plan", "plans", "runs"}
+"""Commands that only look."""
+
+
 @pytest.mark.parametrize("mode", ["5", "4"])
 async def test_no_plain_letter_changes_a_kept_run(tmp_path: Path, mode: str) -> None:
     recorded("stopped", tmp_path)
@@ -120,11 +138,20 @@ async def test_help_scrolls_by_the_keys_of_every_list_and_keeps_what_a_key_does_
 
 async def test_the_palette_lists_commands_and_no_movements() -> None:
     app = console()
-    async with drive(app, "2") as pilot:
-        await pilot.pause()
-        titles = {command.title for command in app.get_system_commands(app.screen)}
-    assert {"Quit", "Run..", "Save", "Try"} <= titles
-    assert titles.isdisjoint({"Up", "Down", "First", "Last", "Page up", "Page down"})
+    found: dict[str, set[str]] = {}
+    async with drive(app) as pilot:
+        for mode in "12345":
+            await pilot.press(mode)
+            await pilot.pause()
+            found[mode] = {command.title for command in app.get_system_commands(app.screen)}
+    assert {"Quit", "Run..", "Save", "Try"} <= found["2"]
+    # A command may have a movement's name: "Commands" does.
+    acts = {use.label for key in keys.KEYS if not key.moves for use in key.uses}
+    moves = {use.label for key in keys.KEYS if key.moves for use in key.uses} - acts
+    assert {"Up", "Down", "First", "Last", "Page up", "Page down"} <= moves
+    for mode, titles in found.items():
+        assert "Quit" in titles, mode
+        assert titles.isdisjoint(moves), mode
 
 
 def test_the_page_of_keys_is_made_from_the_table() -> None:

@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
+import tomli
 from rich.style import Style
 from textual.pilot import Pilot
 
 from fsconsole.client.children import Done
 from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import read_state
 from fsconsole.journal.reader import JournalReader
 from fsconsole.journal.store import is_alive
 from fsconsole.model.metrics import Metric
+from fsconsole.model.run import Target
+from fsconsole.model.wire import to_plain
 from fsconsole.plan.publications import find_publication
 from fsconsole.show.results import EXPORTS, RUN_FILE, Choice, changed, export_words, packing_words
 from fsconsole.show.terminal import Colours
 from fsconsole.system.locks import FileLock
+from fsconsole.tui import planfiles
 from fsconsole.tui.screens import results as results_module
 from fsconsole.tui.screens.results import ResultsScreen
 from fsconsole.tui.widgets.lists import Table
 from tests.tui.harness import SIZES, Scripted, console, drive, picture, strips
+from tests.tui.offers import document, target
 from tests.tui.recorded import NAMES, imported, recorded
 from tests.tui.waiting import flat, shows, until
 from tests.unit.cli.recorded import run_command
@@ -400,9 +407,26 @@ async def test_another_run_is_compared_with_this_one_what_differs_first(tmp_path
         await shows(pilot, "verdict", "] Block")
 
 
+@dataclass
+class Anew(Scripted):
+    """Children that find the device of a run as that left it, and look into the plan that they are given."""
+
+    wiped: Target = field(kw_only=True)
+    repeats: int = 0
+
+    async def run(self, *words: str) -> Done:
+        if words[0] != "plan":
+            return await super().run(*words)
+        self.asked.append(words)
+        text = await asyncio.to_thread(Path(words[1]).read_text)
+        self.repeats = tomli.loads(text)["repeats"]
+        found = target(self.wiped.path, scratch=True, loss="nothing") | {"identity": to_plain(self.wiped.identity)}
+        return Done(words, 0, json.dumps(document(found) | {"source_sha256": planfiles.digest_of_text(text)}), "")
+
+
 async def test_more_rounds_are_a_new_run_of_the_plan_through_the_confirm_dialog(tmp_path: Path) -> None:
     folder = recorded("grid", tmp_path)
-    children = Scripted()
+    children = Anew(wiped=read_state(folder).request.targets[0])
     async with drive(console(children, folder=folder, runs_dir=tmp_path), "4") as pilot:
         await shows(pilot, "No verdicts: ")
         await pilot.press("+")
@@ -413,9 +437,15 @@ async def test_more_rounds_are_a_new_run_of_the_plan_through_the_confirm_dialog(
         await shows(pilot, "7 rounds: est. ")
         await pilot.press("enter")
         await until(pilot, lambda: any(words[0] == "plan" for words in children.asked), "the devices are looked at")
+        await shows(pilot, "Only scratch devices are wiped")
         words = next(words for words in children.asked if words[0] == "plan")
-        assert words[2:4] == ("--device", "/dev/loop7") or words[2] == "--device"
+        assert words[2:4] == ("--device", children.wiped.path)
+        assert children.repeats == 7
         assert not any(words[0] == "run" for words in children.asked)
+        await pilot.press("f10")
+        await until(pilot, lambda: any(words[0] == "run" for words in children.asked), "it starts")
+        begun = next(words for words in children.asked if words[0] == "run")
+        assert begun[begun.index("--device") + 1] == children.wiped.path
 
 
 async def test_an_imported_run_is_not_run_again_on_devices_of_another_machine(tmp_path: Path) -> None:

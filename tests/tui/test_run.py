@@ -18,6 +18,7 @@ from fsconsole.errors import ConsoleFailed, ExitCode
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.events import CellFinished, ControlRequested, Outcome, RunFinished, Verb
 from fsconsole.show.terminal import ASCII
+from fsconsole.text import GIB
 from fsconsole.tui import app as tui_app
 from fsconsole.tui import bridge
 from fsconsole.tui.bridge import Bridge, Watch
@@ -354,7 +355,7 @@ async def test_a_dead_run_is_resumed_by_a_child_whose_failure_is_told_with_its_h
         ):
             children.answers, children.asked = {"resume": answer}, []
             await pilot.press("r")
-            await shows(pilot, "Resume run killed?", "is wiped again")
+            await shows(pilot, "Resume run killed?", "Lost: what cell 6 measured", "is wiped again")
             assert children.acted == []
             await pilot.press("y")
             await shows(pilot, told)
@@ -373,7 +374,10 @@ async def test_a_living_run_is_watched_to_its_end(tmp_path: Path, size: tuple[in
             await shows(pilot, "durable, MB/s so far", "> ext4 data=ordered", "0  base    running #1")
             run.record(DRAINING)
             run.sample("drain")
-            await shows(pilot, "DRAIN", "3.1 GiB", "> extents")
+            await shows(pilot, "DRAIN", "3.1 GiB", "> extents", "lost if power fails now: 3.10 GiB")
+            run.sample("drain", dirty_bytes=GIB)
+            # It counts down.
+            await shows(pilot, "DRAIN", "1.1 GiB", "lost if power fails now: 1.10 GiB", "disk 41 C, machine 58 C")
             run.record(NEXT)
             await shows(pilot, "1/3 cells", "2 of 7", "MKFS", "> workload", "> xfs", "running #1")
             await shows(pilot, "cell 1 ext4 data=ordered done:")
