@@ -283,7 +283,7 @@ async def test_plus_and_minus_step_the_rounds_digits_replace_them_and_enter_appl
 
 async def test_how_often_is_called_rounds_in_the_list_its_lines_and_the_dialog() -> None:
     async with at_plan() as hand:
-        assert re.search(r"^    Rounds +5  │", await hand.sees("Settings"), re.MULTILINE)
+        assert re.search(r"^    Rounds \+ +5  │", await hand.sees("Settings"), re.MULTILINE)
         await hand.go_to("run")
         seen = await hand.sees("How often each combination is run", "order")
         assert re.search(r"│ rounds +5", seen)
