@@ -262,7 +262,7 @@ async def test_a_plan_whose_run_was_started_here_is_left_without_a_question_unti
                 await hand.filesystem("btrfs")
                 await hand.keys("3")
             await hand.keys("o")
-            await hand.sees("Leave this plan?" if changed else "The plan of run grid")
+            await hand.sees("Leave this plan?" if changed else "Plan of run grid")
 
 
 async def test_what_somebody_saved_meanwhile_is_replaced_only_after_a_question(

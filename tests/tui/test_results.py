@@ -470,4 +470,4 @@ async def test_o_opens_the_plan_of_the_run_that_is_shown_also_where_it_is_only_t
     async with drive(console(runs_dir=tmp_path), "4") as pilot:
         await shows(pilot, "No verdicts: ")
         await pilot.press("o")
-        await shows(pilot, "The plan of run grid")
+        await shows(pilot, "Plan of run grid")
