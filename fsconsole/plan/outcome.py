@@ -43,6 +43,8 @@ class ThisMachine:
     """Filesystems whose options were tried on this machine."""
     levels: Mapping[str, LevelAnswer] = field(default_factory=dict)
     """Levels of arrays that this machine can't make; empty where that was not asked."""
+    is_asked: bool = True
+    """False until it is known which filesystems can be used here."""
 
     @property
     def arrays(self) -> Lacking:

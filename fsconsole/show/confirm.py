@@ -118,7 +118,7 @@ def asking_words(offer: PlanAnswer, strayed: Sequence[str] = ()) -> str:
         return f"To wipe{together}, type {names}, then F10 or Enter twice."
     if not offer.targets:
         return "No consent is required. Wipe and run resumes the run, which wipes its devices again."
-    return "Only scratch devices are wiped. Enter on Wipe and run starts."
+    return "Only scratch devices are wiped. F10 starts, and so does Enter on Wipe and run."
 
 
 def may_begin(offer: PlanAnswer, typed: str) -> bool:

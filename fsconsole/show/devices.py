@@ -342,11 +342,20 @@ def lay_out(
     return Sheet((*ticks, ("device", name_width + _GAP), *heads, ("state", state_width)), tuple(rows), least)
 
 
+_SHORT = {
+    "locked by another run or tool": "locked by a run or tool",
+    "may be open in process ": "maybe open: pid ",
+}
+"""Words of states that a column of 26 shows whole; the details have the sentence."""
+
+
 def _state_text(entry: ListedEntry) -> str:
     others = entry.row.also_under
     more = f" and {len(others) - 2} more" if len(others) > 2 else ""
     # The group says that it is in use, and by what matters here.
     text = entry.state.text.removeprefix("is ").replace("locked by another process: ", "locked by ")
+    for sentence, short in _SHORT.items():
+        text = text.replace(sentence, short)
     text = "; ".join(filter(None, (text, made_words(entry.device))))
     return f"{text}; also under {', '.join(others[:2])}{more}" if others else text
 
@@ -560,7 +569,7 @@ def offers(*, is_root: bool) -> tuple[Line, ...]:
     """Return what is offered at the foot of the list: a demo, and a scratch device."""
     as_root = "" if is_root else " (as root: sudo fsconsole)"
     return (
-        Line("demo", f"N  Demo: a first comparison, 1 to 10 minutes, in a new file of 2 GiB{as_root}"),
+        Line("demo", f"N  Demo: 1 to 10 minutes, writes 2 GiB in {DEFAULT_SCRATCH_DIR}{as_root}", wraps=True),
         Line("scratch", f"n  New scratch device: safe to wipe{as_root}"),
     )
 

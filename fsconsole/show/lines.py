@@ -50,6 +50,8 @@ class Mark(Enum):
     NONE = ""
     OFF = "[ ]"
     ON = "[x]"
+    UNKNOWN = "[?]"
+    """Not known yet whether it is available; it can be ticked."""
     BARRED = "[-]"
     """Not available; its explanation says why."""
 

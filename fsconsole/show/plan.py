@@ -161,9 +161,11 @@ def _filesystem(  # noqa: PLR0913, PLR0917 (each is a fact of its own)
 ) -> Line:
     lacks = here.why_not(filesystem)
     is_on = number is not None and number not in draft.off_checklists
-    mark = Mark.ON if is_on else Mark.BARRED if lacks else Mark.OFF
+    off = Mark.BARRED if lacks else Mark.OFF if here.is_asked else Mark.UNKNOWN
+    mark = Mark.ON if is_on else off
+    asked = "" if here.is_asked else "Not known yet whether it can be used here. "
     about = (
-        f"It can't be used here: {lacks}" if lacks else _TICKED_BY,
+        f"It can't be used here: {lacks}" if lacks else f"{asked}{_TICKED_BY}",
         f"{filesystem.title}.",
         *([f"Driver: {filesystem.driver}."] if filesystem.driver != f"the {filesystem.name} driver" else ()),
         f"Check: {filesystem.check_note}.",
@@ -294,7 +296,7 @@ def name_line(draft: Draft, unsaved: str, width: int, rows: Sequence[str] = (), 
     tail = "; ".join(filter(None, (printable(draft.plan.path), unsaved)))
     tail = f"  ({tail})" if tail else ""
     room = max(width // 3, width - cells_of(tail))
-    name = shorten_middle(shorten_middle(title, room) + tail, width)
+    name = shorten_middle(shorten_end(title, room) + tail, width)
     names, every = tuple(map(printable, rows)), "".join(f"; {words}" for words in shared)
     beside = listed(names, lambda words: cells_of(f"{name}: {words}{every}") <= width)
     told = f"{beside}{every}" if beside else listed(names, lambda words: cells_of(f"{name}: {words}") <= width)

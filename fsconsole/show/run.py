@@ -256,14 +256,14 @@ def title_line(snapshot: RunSnapshot, now_ns: int, width: int) -> str:
     if room < len("a title"):
         return shorten_middle(standing, width)
     if not _is_going(snapshot):
-        return f"{shorten_middle(title, room)}: {standing}"
+        return f"{shorten_end(title, room)}: {standing}"
     # At least a third of the room is the title's; the bar is left out where it would have few columns.
     bar = min(_PROGRESS_CELLS, max(room // 3, room - cells_of(title)) - 4, room - room // 3 - 4)
     if bar < _LEAST_PROGRESS:
-        return f"{shorten_middle(title, room)}: {standing}"
+        return f"{shorten_end(title, room)}: {standing}"
     share = done_share(snapshot.state, now_ns, per_cell_s=snapshot.known.cell_s)
     drawn = f"[{'#' * int(bar * share):.<{bar}}]"
-    return f"{shorten_middle(title, room - bar - 4)}  {drawn}  {standing}"
+    return f"{shorten_end(title, room - bar - 4)}  {drawn}  {standing}"
 
 
 def _is_going(snapshot: RunSnapshot) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from fsconsole.client.runs import ListedRun, look
 from fsconsole.errors import FsconsoleError
@@ -16,6 +17,7 @@ from fsconsole.results.advice import advise
 from fsconsole.results.content import instant
 from fsconsole.results.figures import RESUME, count_cells, repeated_words
 from fsconsole.results.grid import build_grid
+from fsconsole.results.requirements import requirements_of
 from fsconsole.results.sides import SideComparison, compare_sides, sides_of
 from fsconsole.results.sides_text import sides_text
 from fsconsole.results.table import Column, TableRow, TableValue
@@ -49,6 +51,10 @@ class Digest:
 
     curve: str = ""
     best: str = ""
+    why_best: str = ""
+    """Why nothing else may be the best, as a clause."""
+    cells: int = 0
+    """Cells that the curve is of; where they are more than its marks, a mark is the mean of several."""
 
 
 def digest_of(folder: RunFolder) -> Digest:
@@ -56,7 +62,8 @@ def digest_of(folder: RunFolder) -> Digest:
     try:
         seen = look(folder)
         rates = [rate for cell in seen.state.cells if (rate := _rate(cell)) is not None]
-        return Digest(_curve(rates), "" if seen.is_alive else _best(seen.state))
+        best, why = ("", "") if seen.is_alive else _best(seen.state)
+        return Digest(_curve(rates), best, why, len(rates))
     except FsconsoleError:
         return Digest()
 
@@ -66,21 +73,24 @@ def _rate(cell: CellState) -> float | None:
 
 
 def _curve(rates: Sequence[float]) -> str:
-    top = max(rates, default=0.0)
-    if not top:
-        return ""
-    places = min(_CURVE, len(rates))
-    shares = [rates[place * len(rates) // places] / top for place in range(places)]
-    return "".join(_RAMP[max(1, round(share * (len(_RAMP) - 1)))] for share in shares)
+    marks, count = min(_CURVE, len(rates)), len(rates)
+    means = [fmean(rates[mark * count // marks : (mark + 1) * count // marks]) for mark in range(marks)]
+    top = max(means, default=0.0)
+    return "".join(_RAMP[max(1, round(mean / top * (len(_RAMP) - 1)))] for mean in means) if top else ""
 
 
-def _best(state: RunState) -> str:
-    """Return the only row that may be the best; empty where several may: nothing is ranked that is undecided."""
+def _best(state: RunState) -> tuple[str, str]:
+    """Return the only row that may be the best, and why; empty where several may: nothing is ranked that is undecided."""
     try:
-        found = advise(state, build_grid(state), safety_of)
+        grid = build_grid(state)
+        found = advise(state, grid, safety_of)
     except FsconsoleError:
-        return ""
-    return printable(found.best[0].candidate.title) if len(found.best) == 1 and found.others else ""
+        return "", ""
+    if len(found.best) != 1 or not found.others:
+        return "", ""
+    others = printable(found.others[0].candidate.title) if len(found.others) == 1 else "every other variant"
+    limit = ", or misses a limit" if requirements_of(state, grid).rows else ""
+    return printable(found.best[0].candidate.title), f"{others} is decidedly behind by score{limit}"
 
 
 def lost_words(state: RunState | None, wiped: str) -> str:
@@ -169,14 +179,22 @@ def run_lines(run: RunEntry, directory: str, width: int) -> tuple[TextLine, ...]
     # Where a directory's name is long, the last lines take a key to be seen.
     lines += text_lines(_standing(run, run.listed), width, lead="-> ")
     if run.digest is not None and run.digest.best:
-        lines += text_lines(f"best: {run.digest.best}; {_WHY_BEST}", width)
+        lines += text_lines(f"best: {run.digest.best}; {run.digest.why_best}; Enter, then A says why", width)
     lines += text_lines("; ".join(facts), width)
-    return (*lines, *(text_lines(_CURVE_WORDS, width) if run.digest is not None and run.digest.curve else ()))
+    return (
+        *lines,
+        *(text_lines(_curve_words(run.digest), width) if run.digest is not None and run.digest.curve else ()),
+    )
 
 
-_WHY_BEST = "every other variant is decidedly behind by score, or misses a limit; Enter, then A says why"
+def _curve_words(digest: Digest) -> str:
+    words = "MB/s by cell: durable MB/s of its cells in their order, from 0 to the highest"
+    most = -(-digest.cells // len(digest.curve))
+    means = "" if most < 2 else f"; {digest.cells} cells, a mark is the mean of up to {most}"
+    return f"{words}{means}"
+
+
 _HEADS = "MB/s: its cells in order, . slow to # fast; best: the winner, if decided"
-_CURVE_WORDS = "MB/s by cell: durable MB/s of its cells in their order, from 0 to the highest"
 
 
 def heads_words(runs: Sequence[RunEntry], width: int) -> str:

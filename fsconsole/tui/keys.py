@@ -179,7 +179,7 @@ KEYS = (
     Key(("left",), "to what stands at the left", (
         Use("table", "columns(-1)", "Left", "the column before"),
         Use("choices", "left", "Left", "the value before"),
-        Use("plan", "back", "Back", "one column back"),
+        Use("plan", "back", "Back", "the value before; at the first one, one column back"),
         Use("cell", "other(-1)", "Before", "the cell before, of this row", priority=True),
         Use("replay", "seek(-1)", "Back", "back by a twentieth"),
         Use("log", "other(-1)", "Cell before", "the cell before", rank=1),

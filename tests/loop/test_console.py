@@ -194,7 +194,7 @@ def test_scratch_devices_are_shown_as_they_come_and_go_made_ticked_read_and_remo
             await pilot.press("x")
             await shows(pilot, f"Remove {device}?")
             await pilot.press("y")
-            await shows(pilot, "its file are removed")
+            await shows(pilot, "and its file.")
             assert session.targets == ()
             assert os.listdir(scratch_folder) == []
 

@@ -346,12 +346,15 @@ async def test_the_file_below_a_loop_device_is_shown_to_its_end() -> None:
     async with confirming({"plan": said(loop)}, loop) as shown:
         for size in SIZES:
             await shown.pilot.resize_terminal(*size)
-            await shown.sees("loop over /srv/images", "the-end.img", "Enter on Wipe and run starts.")
+            await shown.sees("loop over /srv/images", "the-end.img", "F10 starts, and so does Enter on Wipe and run.")
 
 
 async def test_a_key_that_is_held_begins_one_run_whose_start_nothing_ends() -> None:
     async with confirming(starting("release", last=run_ended(0, BEGUN)), SCRATCH) as shown:
-        await shown.sees("Only scratch devices are wiped. Enter on Wipe and run starts.", "f10 Wipe and run")
+        await shown.sees(
+            "Only scratch devices are wiped. F10 starts, and so does Enter on Wipe and run.",
+            "f10 Wipe and run (or enter)",
+        )
         await shown.keys("f10", "f10", "f5", "f10")
         shown.children.release.set()
         await shown.its_end(FOLDER)

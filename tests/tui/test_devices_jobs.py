@@ -246,7 +246,7 @@ async def test_a_scratch_device_is_removed_after_asking_and_nothing_else_is() ->
             await shows(pilot, "Remove /dev/loop0?")
         children.answers = {**children.answers, "devices": listed(FREE)}
         await pilot.press("y")
-        await shows(pilot, "/dev/loop0 and its file are removed.", "1 device, no target ticked")
+        await shows(pilot, "Removed /dev/loop0 and its file.", "1 device, no target ticked")
         # Of those runs it is told which can still be resumed on it.
         runs = pilot.app.session.runs_dir
         assert children.acted == [("scratch", "remove", "0a1b2c3d", "--runs", runs)]
@@ -257,11 +257,11 @@ async def test_the_first_start_offers_the_demo_which_escape_ends_and_its_key_beg
     begun = json.dumps({"run_id": folder.name, "folder": str(folder)})
     children = Held({"devices": listed(FREE), "demo": begun}, held=("demo",))
     async with at_devices(children, runs_dir=tmp_path) as pilot:
-        await shows(pilot, "N  Demo: a first comparison, 1 to 10 minutes, in a new file of 2 GiB")
+        await shows(pilot, "N  Demo: 1 to 10 minutes, writes 2 GiB in /var/lib/fsconsole/scratch")
         await pilot.press("N")
         await shows(pilot, "starting the demo; escape stops it")
         await pilot.press("escape")
-        await shows(pilot, "Stopped: no run was started, and the scratch device is removed.")
+        await shows(pilot, "Stopped; no run was started, and the unfinished file was removed.")
         children.release.set()
         await pilot.press("N")
         await until(pilot, lambda: pilot.app.current_mode == "run", "the Run screen")
@@ -564,3 +564,30 @@ async def test_an_answer_that_comes_while_the_console_ends_is_left_alone(
     async with at_devices(children) as pilot:
         await until(pilot, lambda: children.running, "the child's begin")
     assert children.release.is_set()
+
+
+async def test_a_scratch_device_that_goes_while_it_is_removed_is_told_as_removed_and_not_as_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    children = Held({"devices": listed(FREE, SCRATCH), "scratch remove": ""}, held=("scratch", "remove"))
+    async with at_devices(children) as pilot:
+        await shows(pilot, "2 devices")
+        await go_to(pilot, SCRATCH.path)
+        await pilot.press("space", "x")
+        await shows(pilot, "Remove /dev/loop0?")
+        await pilot.press("y")
+        await shows(pilot, "Removing /dev/loop0; escape stops it.")
+        screen = devices_of(pilot)
+        monkeypatch.setattr(watch, "read_changes", lambda _: BlockChanges(frozenset({SCRATCH.name}), ()))
+        screen.post_message(screen.News())
+        await until(pilot, lambda: screen.query_one("#table", List).rows.find(SCRATCH.path) is None)
+        assert "gone" not in picture(pilot)
+        children.answers = {**children.answers, "devices": listed(FREE)}
+        children.release.set()
+        await shows(pilot, "Removed /dev/loop0 and its file.", "1 device, no target ticked")
+        # A bystander that goes at the cursor doesn't replace that.
+        children.answers = {**children.answers, "devices": listed(SCRATCH)}
+        monkeypatch.setattr(watch, "read_changes", lambda _: BlockChanges(frozenset({FREE.name}), ()))
+        screen.post_message(screen.News())
+        await until(pilot, lambda: screen.query_one("#table", List).rows.find(FREE.path) is None)
+        assert screen.said == "Removed /dev/loop0 and its file."

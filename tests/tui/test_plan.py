@@ -11,6 +11,7 @@ from fsconsole.plan.draft import Draft
 from fsconsole.plan.read import parse_plan
 from fsconsole.tui.screens import plan_machine
 from fsconsole.tui.widgets.lists import Choices
+from tests.tui.at_devices import Held
 from tests.tui.at_plan import LOAD, at_plan, catalog_answer
 from tests.tui.harness import SIZES, Scripted, picture
 from tests.tui.snapshots import assert_looks_as_kept
@@ -358,3 +359,15 @@ async def test_a_catalog_that_gives_no_answer_is_told_and_the_plan_goes_on() -> 
     children = Scripted({"catalog": Done(("catalog",), 1, "", "fsconsole: something broke\nhint: mend it\n")})
     async with at_plan(children=children) as hand:
         await hand.sees("something broke", "2 variants, 10 cells")
+
+
+async def test_a_filesystem_has_a_question_mark_until_the_machine_is_asked_and_a_tick_of_it_is_judged_then() -> None:
+    children = Held({"catalog": catalog_answer(unavailable={"jfs": "no driver for jfs"})}, held=("catalog",))
+    async with at_plan(children=children) as hand:
+        await hand.filesystem("jfs")
+        await hand.sees("[?] jfs", "[?] xfs", "Not known yet whether it can be used here.")
+        await hand.keys("space")
+        await hand.sees("[x] jfs")
+        children.release.set()
+        await hand.sees("[ ] xfs", "[x] jfs", "no driver for jfs")
+        assert "jfs" in hand.screen.draft.filesystems

@@ -163,6 +163,11 @@ class ConfirmScreen(Dialog[RunFolder]):
     def applies(self, action: str) -> bool:
         return action != "start" or (self._doing is Doing.NOTHING and self._may_start())
 
+    def label_of(self, action: str) -> str:
+        if action == "start" and self.query_one("#start").has_focus:
+            return "Wipe and run (or enter)"
+        return super().label_of(action)
+
     def key_enter(self) -> None:
         """Take Enter where no field and no button does."""
         if self._doing is Doing.LOOKING:

@@ -44,7 +44,8 @@ class DevicesScreen(ConsoleScreen):
 
     CSS_PATH = "devices.tcss"
     MODE: ClassVar[str] = "devices"
-    HELP: ClassVar[str] = """Devices: what can be tested. Nothing is written here.
+    HELP: ClassVar[str] = f"""Devices: what can be tested. No disk is written to here.
+N and n make a file in {DEFAULT_SCRATCH_DIR}; x deletes one.
 Tick what may be wiped. The plan runs on each target in turn, after you confirm what will be lost.
 A device in use can't be ticked; its details say why and how to free it.
 A scratch device is wiped without a question while it is blank or as a run left it.
@@ -66,6 +67,10 @@ Tab goes to the details, which the arrow keys scroll."""
         """A scratch device that is ticked once it has been read."""
         self._is_made_seen = False
         """True if the cursor was put on it: from then on the operator moves it."""
+        self._removed: set[str] = set()
+        """Ids of scratch devices that were removed here: they are not told as gone."""
+        self._own_word = ""
+        """The last word of the operator's own job: what happens to other devices doesn't replace it while it is shown."""
         self._read_tests: dict[str, str] = {}
         self._told_of = ""
         self._offered: tuple[bool, ...] = ()
@@ -184,7 +189,7 @@ Tab goes to the details, which the arrow keys scroll."""
         async def read() -> None:
             figures = await answer(self._watch.children, ReadTestAnswer, "readtest", path)
             told = self._read_tests[path] = view.read_test_told(figures)
-            self.say(f"{path}: {told}")
+            self._say_own(f"{path}: {told}")
             self.on_list_moved()
 
         self.start_job(f"Reading from {path} for 3 s", read)
@@ -197,12 +202,19 @@ Tab goes to the details, which the arrow keys scroll."""
         path, scratch_id = entry.device.path, entry.scratch_id
 
         async def remove() -> None:
-            # By its id: a loop's number may be another's by now.
-            if not await self.removed("scratch", "remove", scratch_id, "--runs", self.session.runs_dir):
+            # From now on: it may be seen to go before the command ends.
+            self._removed.add(scratch_id)
+            is_removed = False
+            try:
+                # By its id: a loop's number may be another's by now.
+                is_removed = await self.removed("scratch", "remove", scratch_id, "--runs", self.session.runs_dir)
+            finally:
+                if not is_removed:
+                    self._removed.discard(scratch_id)
+            if not is_removed:
                 return
             self.session.ticks.pop(path, None)
-            self._pointed.pop(path, None)
-            self.say(f"{path} and its file are removed.")
+            self._say_own(f"Removed {path} and its file.")
             self.action_look()
 
         if not entry.device.is_scratch:
@@ -227,7 +239,7 @@ Tab goes to the details, which the arrow keys scroll."""
             self._watch.is_wanted = True
             folder = started.folder
             if started.was_undone:
-                self.say("Stopped: no run was started, and the scratch device is removed.")
+                self._say_own("Stopped; no run was started, and the unfinished file was removed.")
             elif folder is None:
                 raise not_started(started.done)
             elif started.going_on:
@@ -262,7 +274,7 @@ Tab goes to the details, which the arrow keys scroll."""
             self.say(f"{self._job_words} is still running: escape stops it.", style="$warning")
             return
         self._job_words, self._job_end, self._is_ending = words, end, False
-        self.say(f"{words}; escape stops it.")
+        self._say_own(f"{words}; escape stops it.")
         self._job = self.run_worker(self._carried_out(job), group="job")
 
     def on_input_changed(self) -> None:
@@ -278,7 +290,7 @@ Tab goes to the details, which the arrow keys scroll."""
         if self._job is None or self._is_ending:
             return
         self._is_ending = True
-        self.say(f"Stopping: {self._job_words} ...")
+        self._say_own(f"Stopping: {self._job_words} ...")
         if self._job_end is not None:
             self._job_end.set()
         else:
@@ -299,6 +311,10 @@ Tab goes to the details, which the arrow keys scroll."""
             return self._job is not None or any(one.display for one in seek)
         return super().check_action(action, parameters)
 
+    def _say_own(self, text: str) -> None:
+        self._own_word = text
+        self.say(text)
+
     async def _carried_out(self, job: Job) -> None:
         try:
             with self.complaining():
@@ -308,7 +324,7 @@ Tab goes to the details, which the arrow keys scroll."""
             if self.app.is_running and self.is_attached:
                 self._tell()
             if self._is_ending and self._job_end is None and self.is_attached:
-                self.say(f"Stopped: {self._job_words}.")
+                self._say_own(f"Stopped: {self._job_words}.")
 
     @work(group="glimpse")
     async def _glimpse(self) -> None:
@@ -338,14 +354,20 @@ Tab goes to the details, which the arrow keys scroll."""
     def _take(self) -> None:
         listing = self._watch.listing
         lost = view.lost_ticks(self.session.ticks, listing)
+        own = {path for path in lost if self.session.ticks[path].scratch_id in self._removed}
         for path in lost:
             del self.session.ticks[path]
-        gone = view.gone(self._pointed, listing)
+        pointed = {path: one for path, one in self._pointed.items() if one.scratch_id not in self._removed}
+        gone = view.gone(pointed, listing)
         # What comes in its place may change several times until it is read: that is told once.
         told = [view.gone_words(path, listing) for path in gone if path not in lost and path not in self._gone]
         self._gone = {path: self._pointed[path] for path in gone} or self._gone
-        if told or lost:
-            self.say_at_hand(" ".join((*lost.values(), *told)), style="$warning")
+        unticked = [words for path, words in lost.items() if path not in own]
+        if self._own_word and self.said == self._own_word:
+            # The table shows what went at the cursor; a lost tick is told beside it.
+            told, unticked = [], [self._own_word, *unticked] if unticked else []
+        if told or unticked:
+            self.say_at_hand(" ".join((*unticked, *told)), style="$warning")
         self._show()
         made = self._made
         if made is not None and not self._is_made_seen and listing.at(made.device) is not None:

@@ -315,21 +315,25 @@ class HelpScreen(Dialog[None]):
     def _told(self, width: int) -> list[TextLine]:
         purpose = getattr(self._about, "HELP", "").strip().splitlines()
         nodes = [self._about, *self._about.walk_children(), *([] if self._about.is_modal else [self.app])]
-        places = dict.fromkeys(place for node in nodes for place in keys.places_of(type(node)))
-        uses = [(name, use) for place in places for name, use in keys.keys_of(place)]
-        uses += [("ctrl+p", use) for use in keys.COMMANDS if use.place in places]
-        # A key that has several uses here has one line.
-        told: dict[str, list[str]] = {}
-        for name, use in uses:
-            told.setdefault(name, []).append(f"{use.label}: {use.does}{'; asks' if use.asks else ''}")
+        told: dict[str, keys.Use] = {}
+        for node in nodes:
+            for place in keys.places_of(type(node)):
+                for name, use in keys.keys_of(place):
+                    if not isinstance(node, Choices) or node.has_use(use.action):
+                        # The screen comes before its widgets: of a key that both have, its own use is told.
+                        told.setdefault(name, use)
+        places = {use.place for use in told.values()}
+        uses = [*told.items(), *(("ctrl+p", use) for use in keys.COMMANDS if use.place in places)]
         return [
             *(row for line in purpose for row in text_lines(line, width)),
             TextLine(""),
             TextLine("Keys", "strong"),
             *(
                 row
-                for name, words in told.items()
-                for row in text_lines(". ".join(dict.fromkeys(words)), width, lead=f"{name:<{_KEY}} ")
+                for name, use in uses
+                for row in text_lines(
+                    f"{use.label}: {use.does}{'; asks' if use.asks else ''}", width, lead=f"{name:<{_KEY}} "
+                )
             ),
         ]
 

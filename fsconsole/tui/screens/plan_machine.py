@@ -18,7 +18,7 @@ class MachineSupport:
     def __init__(self, screen: ConsoleScreen, changed: Callable[[], None]) -> None:
         """Take the screen that says what went wrong, and what is called when more is known."""
         self._screen, self._changed = screen, changed
-        self.here = ThisMachine(kernel_release())
+        self.here = ThisMachine(kernel_release(), is_asked=False)
         self._told: dict[str, CatalogAnswer] = {}
         self._knows_all = self._has_asked_levels = False
 
@@ -31,8 +31,8 @@ class MachineSupport:
             found = await answer(self._screen.session.children, FilesystemsAnswer, "catalog", *words)
             told = self._told | {entry.filesystem: entry for entry in found.filesystems}
             here = this_machine(self.here.kernel, list(told.values()))
-            self._told, self.here = told, replace(here, levels=self.here.levels)
             self._knows_all = self._knows_all or not words
+            self._told, self.here = told, replace(here, levels=self.here.levels, is_asked=self._knows_all)
             self._changed()
 
     def ask_levels(self) -> None:

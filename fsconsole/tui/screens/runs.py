@@ -58,8 +58,9 @@ class RunsScreen(ConsoleScreen):
 Enter opens one: a living run is followed, a finished one shows its figures.
 A run that was cut short says where; r resumes it: finished cells are kept.
 = compares the run with another one, or with a published table: what differs first, then changes in per cent.
-MB/s by cell is a curve: the durable MB/s of the run's cells in their order, from 0 to the highest.
-best names a row only where every other one is decidedly behind by the score of advice, or misses a limit.
+MB/s by cell is a curve: the durable MB/s of the run's cells in their order, from 0 to the highest; of more than 8 cells a mark
+is the mean of several.
+best names a row only where every other one is decidedly behind by the score of advice, or misses a limit of the plan.
 Where an engine died, C removes the mounts and loop devices that it left, and restores settings."""
     GUIDE: ClassVar[str] = (
         "5 of 5: all runs are kept here. Enter opens one, = compares it with another one or with published figures."

@@ -342,6 +342,10 @@ class Choices(List):
             return self.chip > 0
         return super().check_action(action, parameters) and (self._ticks or action not in {"tick", "tick_every"})
 
+    def has_use(self, action: str) -> bool:
+        """Return whether an action can ever do something in this list: without ticks it has no values either."""
+        return self._ticks or action not in {"tick", "tick_every", "left", "right"}
+
     def watch_has_focus(self, has_focus: bool) -> None:  # noqa: FBT001 (as Textual has it)
         super().watch_has_focus(has_focus)
         self._chip_of = ""

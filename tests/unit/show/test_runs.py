@@ -87,11 +87,13 @@ def test_a_title_has_the_columns_that_those_in_sight_leave() -> None:
 
 
 def test_the_pane_says_what_the_curve_and_the_best_row_are() -> None:
-    run = RunEntry("r1", DONE, digest=Digest("=*#", "xfs"))
+    run = RunEntry("r1", DONE, digest=Digest("=*#", "xfs", "btrfs is decidedly behind by score", 3))
     text = " ".join(line.text for line in run_lines(run, "/runs", 80))
-    assert (
-        "best: xfs; every other variant is decidedly behind by score, or misses a limit; Enter, then A says why" in text
-    )
+    assert "best: xfs; btrfs is decidedly behind by score; Enter, then A says why" in text
+    assert "a mark" not in text
+    many = RunEntry("r1", DONE, digest=Digest("+*++#+=+", cells=12))
+    text = " ".join(line.text for line in run_lines(many, "/runs", 80))
+    assert "from 0 to the highest; 12 cells, a mark is the mean of up to 2" in text
     assert "MB/s by cell: durable MB/s of its cells in their order" in text
     assert "by cell" not in " ".join(line.text for line in run_lines(RUNS[0], "/runs", 80))
 
