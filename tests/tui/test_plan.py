@@ -364,10 +364,10 @@ async def test_a_catalog_that_gives_no_answer_is_told_and_the_plan_goes_on() -> 
 async def test_a_filesystem_has_a_question_mark_until_the_machine_is_asked_and_a_tick_of_it_is_judged_then() -> None:
     children = Held({"catalog": catalog_answer(unavailable={"jfs": "no driver for jfs"})}, held=("catalog",))
     async with at_plan(children=children) as hand:
+        await hand.sees("[?] jfs", "[?] f2fs")
+        # Ticks it.
         await hand.filesystem("jfs")
-        await hand.sees("[?] jfs", "[?] xfs", "Not known yet whether it can be used here.")
-        await hand.keys("space")
-        await hand.sees("[x] jfs")
+        await hand.sees("[x] jfs", "Not known yet whether it can be used here.")
         children.release.set()
-        await hand.sees("[ ] xfs", "[x] jfs", "no driver for jfs")
+        await hand.sees("[ ] f2fs", "[x] jfs", "no driver for jfs")
         assert "jfs" in hand.screen.draft.filesystems
