@@ -319,6 +319,7 @@ def lay_out(
     names = [guide(entry.row, glyphs) + name_of(entry.device) for entry in entries]
     names = names if is_whole else [shorten_middle(name, _NAME_ROOM) for name in names]
     states = [printable(_state_text(entry)) for entry in entries]
+    states = states if is_whole else list(map(_short, states))
     widths = {title.strip(): size - _GAP for title, size in before.columns}
     name_width = max(widths.get("device", 0), *map(cells_of, ("device", *names)))
     room = width - (0 if is_whole else _TICK_WIDTH) - name_width - _GAP
@@ -346,7 +347,11 @@ _SHORT = {
     "locked by another run or tool": "locked by a run or tool",
     "may be open in process ": "maybe open: pid ",
 }
-"""Words of states that a column of 26 shows whole; the details have the sentence."""
+"""Beginnings of states, and what a column of 26 shows whole; the details have the sentence."""
+
+
+def _short(state: str) -> str:
+    return next((short + state.removeprefix(long) for long, short in _SHORT.items() if state.startswith(long)), state)
 
 
 def _state_text(entry: ListedEntry) -> str:
@@ -354,8 +359,6 @@ def _state_text(entry: ListedEntry) -> str:
     more = f" and {len(others) - 2} more" if len(others) > 2 else ""
     # The group says that it is in use, and by what matters here.
     text = entry.state.text.removeprefix("is ").replace("locked by another process: ", "locked by ")
-    for sentence, short in _SHORT.items():
-        text = text.replace(sentence, short)
     text = "; ".join(filter(None, (text, made_words(entry.device))))
     return f"{text}; also under {', '.join(others[:2])}{more}" if others else text
 

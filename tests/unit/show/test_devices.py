@@ -312,3 +312,15 @@ def test_columns_stay_while_devices_are_read_anew_and_a_scratch_device_says_when
     (row,) = [row for row in lay_out(known.entries, (), 140, SAFE).rows if row.cells]
     assert row.cells[-1][0] == "free; made 11-24 18:20 for run quick-1"
     assert "2026-11-24 18:20 UTC for run quick-1" in told(known, SCRATCH.path)
+
+
+def test_the_point_of_a_state_fits_the_column_of_a_narrow_terminal() -> None:
+    for said, shown in (
+        ("is locked by another run or tool", "locked by a run or tool"),
+        ("may be open in process 1 (init), which hides it", "maybe open: pid 1..."),
+    ):
+        states = [replace(entry, state=replace(entry.state, text=said)) for entry in BOX.entries]
+        rows = [row for row in lay_out(states, (), 80, SAFE).rows if row.cells]
+        assert any(row.cells[-1][0].startswith(shown.removesuffix("...")) for row in rows), said
+        whole = [row for row in lay_out(states, None, 200, SAFE).rows if row.cells]
+        assert any(said.removeprefix("is ") in row.cells[-1][0] for row in whole), said

@@ -17,7 +17,7 @@ from fsconsole.journal.store import list_runs
 from fsconsole.model.state import CellState
 from fsconsole.results.table import lay_out
 from fsconsole.show.run import OUTPUT_BYTES, living, log_rows
-from fsconsole.show.runs import Digest, RunEntry, list_words, matches, run_lines, runs_table
+from fsconsole.show.runs import Digest, RunEntry, _curve, list_words, matches, run_lines, runs_table
 from fsconsole.system.locks import FileLock
 from fsconsole.text import cells_of
 from tests.tui.recorded import all_recorded, recorded
@@ -96,6 +96,12 @@ def test_the_pane_says_what_the_curve_and_the_best_row_are() -> None:
     assert "from 0 to the highest; 12 cells, a mark is the mean of up to 2" in text
     assert "MB/s by cell: durable MB/s of its cells in their order" in text
     assert "by cell" not in " ".join(line.text for line in run_lines(RUNS[0], "/runs", 80))
+
+
+def test_the_curve_has_all_cells_several_of_them_in_a_mark_where_they_are_many() -> None:
+    assert _curve([100.0] * 11 + [10.0]) == "#######="
+    assert _curve([50.0, 100.0]) == "=#"
+    assert _curve([0.0]) == _curve([]) == ""
 
 
 def test_more_cells_than_were_planned_are_explained_beside_their_number() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,8 @@ def test_the_name_of_a_plan_is_followed_by_as_many_variants_as_there_is_room_for
     assert view.name_line(draft, "not saved", 80, names) == "New plan  (not saved): ext4 delalloc, ext4 nodelalloc, xfs"
     assert view.name_line(draft, "not saved", 50, names) == "New plan  (not saved): ext4 delalloc and 2 more"
     assert view.name_line(draft, "", 20, names) == "New plan"
+    titled = replace(draft, plan=replace(draft.plan, title="database: 16 KiB random, O_DIRECT and fsync"))
+    assert view.name_line(titled, "", 32, ()) == "database: 16 KiB random..."
     shared = ("all ext4: data=writeback",)
     for width, told in (
         (80, "New plan: ext4 delalloc, ext4 nodelalloc, xfs; all ext4: data=writeback"),
