@@ -280,7 +280,7 @@ async def test_the_demos_start_shows_how_much_of_its_file_is_written_and_then_th
     begun = json.dumps({"run_id": "20261121-100000-demo", "folder": "/x"})
     children = Held({"devices": listed(FREE), "demo": begun}, held=("demo",))
     async with at_devices(children, runs_dir=runs) as pilot:
-        await shows(pilot, "N  Demo: a first comparison")
+        await shows(pilot, "N  Demo: 1 to 10 minutes")
         await pilot.press("N")
         await shows(pilot, "Demo: 0 B of 2.0 GiB written", "escape stops it")
         with (place / "scratch-1.img").open("wb") as file:
@@ -297,7 +297,7 @@ async def test_the_offer_names_its_keys_and_stays_while_nothing_is_ticked_or_the
 ) -> None:
     children = Scripted({"devices": listed(FREE)})
     async with at_devices(children, runs_dir=tmp_path) as pilot:
-        await shows(pilot, "1 device,", "N  Demo: a first", "n  New scratch device: safe to wipe")
+        await shows(pilot, "1 device,", "N  Demo: 1 to 10", "n  New scratch device: safe to wipe")
         offer = devices_of(pilot).query_one("#offer")
         children.answers = {"devices": listed(FREE, SCRATCH)}
         recorded("grid", tmp_path)
@@ -316,14 +316,14 @@ async def test_the_offer_names_its_keys_and_stays_while_nothing_is_ticked_or_the
 async def test_the_demo_is_offered_while_there_is_no_run_or_a_free_scratch_device_is_not_ticked(tmp_path: Path) -> None:
     async with at_devices(listed(SCRATCH), runs_dir=tmp_path) as pilot:
         offer = devices_of(pilot).query_one("#offer")
-        await shows(pilot, "1 device,", "N  Demo: a first comparison")
+        await shows(pilot, "1 device,", "N  Demo: 1 to 10 minutes")
         await pilot.press("space")
-        await shows(pilot, "1 target ticked", "N  Demo: a first comparison")
+        await shows(pilot, "1 target ticked", "N  Demo: 1 to 10 minutes")
         recorded("grid", tmp_path)
         await pilot.press("f5")
         await until(pilot, lambda: not offer.display)
         await pilot.press("space")
-        await shows(pilot, "is unticked", "N  Demo: a first comparison")
+        await shows(pilot, "is unticked", "N  Demo: 1 to 10 minutes")
 
 
 async def test_where_no_demo_is_offered_the_command_asks_and_says_what_it_makes_where(tmp_path: Path) -> None:
