@@ -343,10 +343,7 @@ def lay_out(
     return Sheet((*ticks, ("device", name_width + _GAP), *heads, ("state", state_width)), tuple(rows), least)
 
 
-_SHORT = {
-    "locked by another run or tool": "locked by a run or tool",
-    "may be open in process ": "maybe open: pid ",
-}
+_SHORT = {"locked by another run or tool": "locked by a run or tool", "may be open in process ": "maybe open: pid "}
 """Beginnings of states, and what a column of 26 shows whole; the details have the sentence."""
 
 
