@@ -162,7 +162,7 @@ def test_a_run_killed_in_any_step_is_cleaned_up_and_can_go_on(tmp_path, victims,
 
     (cleaned,) = clean_up(victim.runs_dir)
     assert cleaned.resumable
-    assert kind.value in cleaned.did
+    assert kind.words in cleaned.did
     state = read_state(victim.folder)
     assert state.status is RunStatus.INTERRUPTED
     assert state.cells[0].status is CellStatus.DONE

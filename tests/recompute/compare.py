@@ -20,7 +20,7 @@ COMPUTES_MS = 0.1
 """A call this short didn't wait for the device."""
 EXACT = {
     "written", "read_bytes", "files_mapped", "files_compressed", "extents_mean", "extents_median", "extents_max",
-    "extent_size_median", "usable", "overhead", "used", "inodes", "non_contiguous", "over_2_s", "over_10_s", "lists_read",
+    "extent_size_median", "usable", "available", "overhead", "used", "inodes", "non_contiguous", "over_2_s", "over_10_s", "lists_read",
     "device_flushes", "latency_count", "fsync_count",
 }  # fmt: skip
 LATENCY = re.compile(
@@ -77,8 +77,8 @@ def allowed(name: str, true: float, span_s: float) -> float:
     return max(share * true, least)
 
 
-def usable_bytes(steps: list[Json], size_bytes: int, place: Path) -> int:
-    """Return the free space of the same filesystem, made by the same commands on a sparse file of the same size."""
+def free_space(steps: list[Json], size_bytes: int, place: Path) -> tuple[int, int]:
+    """Return the bytes free, and those for others than root, of the same filesystem on a sparse file of the same size."""
     mkfs, mount = (next(s["commands"][0]["argv"] for s in steps if s["kind"] == kind) for kind in ("mkfs", "mount"))
     image, point = place / "image", place / "point"
     image.write_bytes(b"")
@@ -93,7 +93,7 @@ def usable_bytes(steps: list[Json], size_bytes: int, place: Path) -> int:
         subprocess.run([*mount[:-2], device, str(point)], check=True, capture_output=True)
         room = os.statvfs(point)
         subprocess.run(["umount", str(point)], check=True)
-        return room.f_bfree * room.f_frsize
+        return room.f_bfree * room.f_frsize, room.f_bavail * room.f_frsize
     finally:
         subprocess.run(["losetup", "--detach", device], check=True)
         image.unlink()
@@ -104,10 +104,10 @@ def compared(again: Recomputed, size_bytes: int, place: Path, *, tells_all: bool
     all_of: dict[str, Counter[str]] = defaultdict(Counter)
     cells = again.run.export["cells"]
     made = [cell for cell in cells if any(step["kind"] == "mkfs" for step in cell["steps"])]
-    usable = {cell["variant"]: usable_bytes(cell["steps"], size_bytes, place) for cell in made}
+    free = {cell["variant"]: free_space(cell["steps"], size_bytes, place) for cell in made}
     for cell in cells:
         load, told, found = "", {}, {}
-        for step, figures in again.life(cell, usable, size_bytes):
+        for step, figures in again.life(cell, free, size_bytes):
             if step["kind"] != "drain":
                 told, found = {}, {}
                 load = step["title"].partition(":")[0] if step["kind"] == "workload" else step["kind"]

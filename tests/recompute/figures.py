@@ -478,7 +478,9 @@ class Recomputed:
             else {}
         )
 
-    def life(self, cell: Json, usable: dict[str, int], size_bytes: int) -> Iterator[tuple[Json, dict[str, Figure]]]:
+    def life(
+        self, cell: Json, free: dict[str, tuple[int, int]], size_bytes: int
+    ) -> Iterator[tuple[Json, dict[str, Figure]]]:
         """Yield the steps of a cell, each with its figures again."""
         seen = self._seen(cell)
         names = {
@@ -503,8 +505,9 @@ class Recomputed:
             elif kind == "readtest":
                 figures = self.readtest(step)
             elif kind == "mount":
-                figures["usable"] = Figure(usable[cell["variant"]])
-                figures["overhead"] = Figure(100 * (1 - usable[cell["variant"]] / size_bytes))
+                usable, available = free[cell["variant"]]
+                figures |= {"usable": Figure(usable), "available": Figure(available)}
+                figures["overhead"] = Figure(100 * (1 - usable / size_bytes))
             elif kind == "workload":
                 follows = cell["steps"][number + 1]
                 figures = self.workload(step, follows if follows["kind"] == "drain" else None)
@@ -512,7 +515,7 @@ class Recomputed:
                 name = step["title"].rpartition(" of ")[2]
                 figures = {name: Figure(value) for name, value in seen.extents.get(name, {}).items()}
             elif kind == "unmount" and seen:
-                figures["used"] = Figure(usable[cell["variant"]] - seen.free_bytes)
+                figures["used"] = Figure(free[cell["variant"]][0] - seen.free_bytes)
                 figures["inodes"] = Figure(seen.used_inodes)
             elif kind == "delete-unmount":
                 unmounted = self.command(step)[1]

@@ -538,6 +538,8 @@ class RunScreen(ConsoleScreen):
 
     def action_follow(self) -> None:
         self.query_one("#cells", List).was_moved = False
+        # Moved and given back between two paintings, nothing would tell that the cursor is elsewhere.
+        self._ranked = None, None
         self.paint()
 
     def on_list_opened(self, event: List.Opened) -> None:
