@@ -22,7 +22,7 @@ from fsconsole.plan.inodes import inodes_needed
 from fsconsole.plan.lines import in_its_line
 from fsconsole.plan.planfile import FIT_SHARE, PlanFile, written_bytes
 from fsconsole.plan.rows import baseline_of
-from fsconsole.plan.scaling import Choice, Ground, Loads, scaled_choices, scaling_of
+from fsconsole.plan.scaling import Choice, Ground, Loads, scaled_choices, scaling_notes, scaling_of
 from fsconsole.plan.sizing import Room, bounded
 from fsconsole.text import counted
 
@@ -80,7 +80,7 @@ def directory_plan(  # noqa: PLR0913 (each is a fact of its own)
         estimate=estimate(cells, sizes, catalog, FLASH_BYTES_PER_S),
         baseline=baseline,
         against=against,
-        notes=tuple(_notes(rows, scaled, is_root=is_root)),
+        notes=(*scaling_notes(plan_file, scaled), *_notes(rows, scaled, is_root=is_root)),
         scaling=scaling_of(plan_file, scaled),
         same=plan_file.same,
         primary=plan_file.primary,
@@ -214,8 +214,6 @@ def _notes(rows: Sequence[Row], choices: Sequence[Choice], *, is_root: bool) -> 
     for labels in by_filesystem.values():
         if len(labels) > 1:
             yield f"{' and '.join(labels)} are on one filesystem: their rows differ by chance only"
-    if any(choice.is_scaled for choice in choices):
-        yield "file sizes were scaled down; the cells show them as they will be"
     if any(not load.is_built_in for choice in choices for load in choice.loads):
         yield (
             "what programs write is not known beforehand: a load is stopped where less than "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from fsconsole.model.events import (
     StepStarted,
     Verb,
 )
-from fsconsole.model.plan import StepKind
+from fsconsole.model.plan import StepKind, Variant
 from fsconsole.model.sample import Temperature, Writeback
 from fsconsole.system.locks import FileLock
 from fsconsole.text import GIB, MIB
@@ -80,10 +80,16 @@ AGAIN: tuple[Observation, ...] = (
 
 @contextmanager
 def living_run(
-    runs_dir: Path, name: str = "20261121-081000-k7qf", *, owned_scratch: str = "", again: bool = False
+    runs_dir: Path,
+    name: str = "20261121-081000-k7qf",
+    *,
+    owned_scratch: str = "",
+    again: bool = False,
+    variants: Sequence[Variant] = (build.EXT4, build.XFS),
 ) -> Iterator[Living]:
     """Give a run in the middle of its first load; again: its first variant has a second round."""
-    cells = [build.cell(0), build.cell(1, build.XFS), *([build.cell(2, repeat=2)] if again else [])]
+    cells = [build.cell(index, variant) for index, variant in enumerate(variants)]
+    cells += [build.cell(len(cells), variants[0], repeat=2)] if again else []
     request = build.request(cells, title="two filesystems")
     folder = create_run(str(runs_dir), replace(request, run_id=name, owned_scratch=owned_scratch))
     journal = JournalWriter(folder)

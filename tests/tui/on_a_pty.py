@@ -6,6 +6,7 @@ import fcntl
 import os
 import re
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -31,8 +32,13 @@ _OF_TERMINALS = (
 
 
 @contextmanager
-def terminal(environ: Mapping[str, str], *words: str, command: Sequence[str] = ()) -> Iterator[int]:
-    """Give the master of a pty that the console, or another command, runs on; of terminals an environment says what is given."""
+def terminal(
+    environ: Mapping[str, str], *words: str, command: Sequence[str] = (), end: int = signal.SIGTERM
+) -> Iterator[int]:
+    """Give the master of a pty that the console, or another command, runs on, until a signal ends it.
+
+    Of terminals its environment has only what is given.
+    """
     master, slave = os.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", LINES, COLUMNS, 0, 0))
     others = {name: value for name, value in os.environ.items() if name not in _OF_TERMINALS}
@@ -45,7 +51,7 @@ def terminal(environ: Mapping[str, str], *words: str, command: Sequence[str] = (
         try:
             yield master
         finally:
-            process.terminate()
+            process.send_signal(end)
             read_for(master, 0.5)
             process.kill()
             process.wait()

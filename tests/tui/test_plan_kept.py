@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 from pathlib import Path
 
 from fsconsole.plan.draft import new_draft
 from fsconsole.tui.planfiles import kept_draft
 from fsconsole.tui.screens.plan_edited import kept_words
+from tests.conftest import wait_until
 from tests.tui.at_plan import at_plan
 from tests.tui.harness import picture
+from tests.tui.on_a_pty import read_until, terminal
 
 
 async def test_a_draft_is_there_again_after_the_console_was_left_and_gone_once_it_is_saved(tmp_path: Path) -> None:
@@ -39,13 +43,18 @@ def test_a_draft_says_that_it_is_of_a_console_with_other_runs() -> None:
 
 
 async def test_a_console_that_is_killed_leaves_what_was_ticked_before(tmp_path: Path) -> None:
-    async with at_plan(state=tmp_path) as hand:
-        await hand.keys("right", "right", "enter", "right", "enter")
-        await hand.settled()
-        # Nothing is written when a console is killed, and the kernel gives up its lock.
-        hand.screen.edited.release()
-        async with at_plan(state=tmp_path) as again:
-            await again.sees("[x] ext4       2", " [on] [off]")
+    environ = {"TERM": "linux", "XDG_STATE_HOME": str(tmp_path)}
+    words = ("--runs", str(tmp_path / "runs"))
+    with terminal(environ, *words, end=signal.SIGKILL) as master:
+        read_until(master, b"Devices")
+        os.write(master, b"2")
+        read_until(master, b"Variants")
+        # Only ext4: xfs is unticked.
+        os.write(master, b"O")
+        read_until(master, b"not saved")
+        wait_until((tmp_path / "fsconsole/draft-1.json").exists, "a kept draft")
+    async with at_plan(state=tmp_path) as again:
+        await again.sees("New plan  (not saved, kept ", "[x] ext4", "[ ] xfs")
 
 
 async def test_where_a_draft_can_t_be_kept_it_says_so_and_why(tmp_path: Path) -> None:

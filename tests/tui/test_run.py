@@ -16,7 +16,19 @@ import pytest
 from fsconsole.client.children import Done
 from fsconsole.errors import ConsoleFailed, ExitCode
 from fsconsole.journal.folder import RunFolder
-from fsconsole.model.events import CellFinished, ControlRequested, Outcome, RunFinished, Verb
+from fsconsole.model.events import (
+    CellFinished,
+    CellStarted,
+    ControlRequested,
+    Outcome,
+    RunFinished,
+    StepFinished,
+    StepStarted,
+    Verb,
+)
+from fsconsole.model.figures import Measurement
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import StepKind
 from fsconsole.show.terminal import ASCII
 from fsconsole.text import GIB
 from fsconsole.tui import app as tui_app
@@ -30,6 +42,7 @@ from tests.tui.living import AGAIN, DRAINING, NEXT, living_run
 from tests.tui.recorded import all_recorded, imported, recorded
 from tests.tui.snapshots import assert_looks_as_kept
 from tests.tui.waiting import shows, until
+from tests.unit.results import build
 
 STANDING = {
     "grid": "finished",
@@ -397,6 +410,21 @@ async def test_a_living_run_is_watched_to_its_end(tmp_path: Path, size: tuple[in
             await pilot.press("enter")
             await pilot.pause()
             assert pilot.app.current_mode == "results"
+
+
+async def test_of_27_variants_six_stand_at_80x24_with_how_many_more_there_are(tmp_path: Path) -> None:
+    # The baseline is the worst; number 26 is not measured yet.
+    variants = [replace(build.EXT4, label=f"ext4 number {n:02}") for n in range(27)]
+    with living_run(tmp_path, variants=variants) as run:
+        for n in range(26):
+            figures = (Measurement(Metric.DURABLE, 1e8 * (10 + n)),)
+            drained = StepFinished(n, 1, 3, Outcome.DONE, 1.0, measurements=figures)
+            run.record((CellStarted(n, 1), StepStarted(n, 1, 3, StepKind.DRAIN, "drain"), drained))
+            run.record((CellFinished(n, 1, Outcome.DONE),))
+        run.record((CellStarted(26, 1), StepStarted(26, 1, 2, StepKind.WORKLOAD, "large files")))
+        async with drive(console(folder=run.folder, runs_dir=tmp_path), "3") as pilot:
+            shown = await shows(pilot, "26/27 cells", "21 more", "> ext4 number 26")
+            assert re.findall(r"^[> ] ext4 number (\d\d)", shown, re.MULTILINE) == ["25", "24", "23", "22", "00", "26"]
 
 
 async def test_a_cursor_that_was_moved_stays_escape_follows_again_and_old_gauges_do_not_pass_for_new_ones(
