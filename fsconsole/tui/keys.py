@@ -139,7 +139,7 @@ KEYS = (
         Use("choices", "tick_every", "All values", "tick all values of this line; again: none"),
     )),
     Key(("O",), "only this: untick all others", (
-        Use("plan", "only", "Only this", "tick this filesystem, and untick all others and the custom variants", rank=5),
+        Use("plan", "only", "Only this", "tick this filesystem, and untick all others and the custom variants", rank=8),
     )),
     Key(("up", "k"), "one line up, one step more", (
         Use("list", "by(-1)", "Up", "one line up"),
@@ -259,7 +259,7 @@ KEYS = (
             "find out on a small image what this machine takes of the ticked filesystems' options", rank=12),
     )),
     Key(("f",), "recipes and plan files", (
-        Use("plan", "open_plan", "Recipes", "open a recipe, another shipped plan, or a plan file", rank=8),
+        Use("plan", "open_plan", "Recipes", "open a recipe, another shipped plan, or a plan file", rank=5),
     )),
     Key(("o",), "open the plan of a run", (
         Use("run", "open_run_plan", "Plan", "open the plan of this run, to change it and run it again"),

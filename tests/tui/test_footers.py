@@ -64,16 +64,16 @@ async def test_devices_without_any_offer_neither_a_tick_nor_a_read_test() -> Non
 
 async def test_a_plan_offers_commands_only_where_it_has_cells_and_options_their_way_back() -> None:
     async with at_plan(targets=("/dev/loop7",)) as hand:
-        await offers(hand.pilot, "f10 Run.. enter Options space Tick O Only ext4 w Save l Commands")
+        await offers(hand.pilot, "f10 Run.. enter Options space Tick f Recipes w Save l Commands")
         await hand.keys("right")
-        await offers(hand.pilot, "f10 Run.. space Tick esc Filesystems / Find O Only ext4 w Save")
+        await offers(hand.pilot, "f10 Run.. space Tick esc Filesystems / Find f Recipes w Save")
         for name in hand.screen.draft.filesystems:
             await hand.filesystem(name)
         # Without a cell there are no commands.
         await hand.sees("No variant is ticked", "0 cells")
-        await offers(hand.pilot, "f10 Run.. enter Options space Tick O Only xfs w Save f Recipes")
+        await offers(hand.pilot, "f10 Run.. enter Options space Tick f Recipes w Save O Only xfs")
         await hand.go_to("workloads")
-        await offers(hand.pilot, "f10 Run.. enter Edit esc Filesystems / Find w Save f Recipes")
+        await offers(hand.pilot, "f10 Run.. enter Edit esc Filesystems / Find f Recipes w Save")
 
 
 async def test_a_run_offers_to_be_steered_while_it_goes_or_waits_and_its_results_once_it_is_over(
