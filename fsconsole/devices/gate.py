@@ -271,7 +271,7 @@ def _with_real_twins(found: tuple[Evidence, ...], graph: DeviceGraph, executor: 
 
 
 def _is_free(path: str) -> bool:
-    """Return whether a disk may be read: nobody has locked it, and it is still there."""
+    """Return whether a disk is still there and unlocked."""
     try:
         return not is_locked(path)
     except OSError:

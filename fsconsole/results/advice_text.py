@@ -18,6 +18,7 @@ from fsconsole.results.advice import Advice, Advised, Term, speaks_for
 from fsconsole.results.choice import row_word
 from fsconsole.results.figures import Noted
 from fsconsole.results.grid import Grid
+from fsconsole.results.summary import LEAST_DISTURBED
 from fsconsole.text import cells_of, counted, printable, wrap
 from fsconsole.units import significant
 
@@ -81,13 +82,13 @@ def _headline(of: Advice) -> str:
 
 
 def disturbed_words(of: Advice, grid: Grid) -> str:
-    """Return that at least half of the rows' cells were disturbed, by what, and the remedy; empty where fewer were."""
+    """Return that at least a quarter of the rows' cells were disturbed, by what, and the remedy; empty where fewer were."""
     own = {index for row in (*of.best, *of.others) for one in row.candidate.rows for index in one.indexes}
     cells: dict[WarningKind, set[int]] = {}
     for noted in grid.warnings:
         if noted.kind in CAUSES:
             cells.setdefault(noted.kind, set()).update(own.intersection(noted.cells))
-    if 2 * len(set().union(*cells.values())) < len(own):
+    if len(set().union(*cells.values())) < max(1, LEAST_DISTURBED * len(own)):
         return ""
     counted = sorted(((len(of), kind.words) for kind, of in cells.items() if of), reverse=True)
     causes = ", ".join(f"{kind} in {count}" for count, kind in counted)
@@ -339,7 +340,7 @@ class AdviceAnswer(Document, frozen=True):
     ahead_by: tuple[Lead, ...]
     notes: tuple[str, ...]
     disturbed: str
-    """Causes that disturbed half of the cells or more, and the remedy; empty where fewer were disturbed."""
+    """Causes that disturbed a quarter of the cells or more, and the remedy; empty where fewer were disturbed."""
     take: str
     """The row to take; empty where there is none."""
     take_why: str

@@ -13,7 +13,7 @@ from fsconsole.results.grid import Grid
 from fsconsole.text import counted, printable
 
 _MOST_NAMES = 6
-_LEAST_DISTURBED = 0.25
+LEAST_DISTURBED = 0.25
 """Share of cells from which on the run as a whole is called disturbed."""
 _SPEEDS = frozenset({Unit.BYTES_PER_S, Unit.PER_SECOND, Unit.SECONDS, Unit.MILLISECONDS})
 
@@ -21,16 +21,16 @@ _SPEEDS = frozenset({Unit.BYTES_PER_S, Unit.PER_SECOND, Unit.SECONDS, Unit.MILLI
 def summary_of(blocks: Sequence[Block], grid: Grid, cells: int) -> tuple[str, ...]:
     """Return a sentence per block with verdicts, and one if many of the cells that can run were disturbed; none without verdicts."""
     said = [sentence for block in blocks if (sentence := _sentence(block))]
-    if said and (disturbed := disturbed_words(grid, cells)):
+    if said and (disturbed := disturbed_count_words(grid, cells)):
         kinds = dict.fromkeys(warning.kind.words for warning in grid.warnings if warning.kind in CAUSES)
         said.append(f"{disturbed} ({', '.join(kinds)}). Run it again while nothing else runs.")
     return tuple(said)
 
 
-def disturbed_words(grid: Grid, cells: int) -> str:
+def disturbed_count_words(grid: Grid, cells: int) -> str:
     """Return how many of the cells that can run were disturbed, if that is a quarter of them; empty where fewer were."""
     disturbed = {cell for warning in grid.warnings if warning.kind in CAUSES for cell in warning.cells}
-    is_told = bool(disturbed) and len(disturbed) >= _LEAST_DISTURBED * cells
+    is_told = bool(disturbed) and len(disturbed) >= LEAST_DISTURBED * cells
     return f"Disturbed: {len(disturbed)} of {cells} cells" if is_told else ""
 
 

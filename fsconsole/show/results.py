@@ -32,7 +32,7 @@ from fsconsole.results.figures import RESUME, count_cells
 from fsconsole.results.grid import Grid, highest_first
 from fsconsole.results.published import beside
 from fsconsole.results.sentences import RunFindings, findings_lines
-from fsconsole.results.summary import disturbed_words
+from fsconsole.results.summary import disturbed_count_words
 from fsconsole.results.table import Column, TableRow, TableValue
 from fsconsole.results.why import why_words
 from fsconsole.show.bars import bar_lines, toned, with_bars
@@ -353,7 +353,7 @@ def title_lines(look: Look, grid: Grid, width: int) -> tuple[TextLine, ...]:
     said = heading(look.state, f"{standing} (5 Runs resumes it)" if is_open else standing)
     *titles, status = said
     named = (TextLine(line, "strong") for title in titles for line in wrap(title, width, max_lines=2))
-    disturbed = disturbed_words(grid, count_cells(look.state).able)
+    disturbed = disturbed_count_words(grid, count_cells(look.state).able)
     told = text_lines(f"{disturbed}. A says by what, and what to do.", width, "strong") if disturbed else ()
     return (*named, *text_lines(status, width), *told)
 

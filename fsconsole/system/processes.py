@@ -193,7 +193,7 @@ def _has_no_devices(pid: int, *, mount_id: int = -1, number: int = -1) -> bool:
     try:
         mounts = read_mounts(str(pid))
     except OSError as error:
-        # EINVAL: nobody has waited for it yet (fs/proc_namespace.c, mounts_open_common).
+        # EINVAL: a zombie has no mount namespace (fs/proc_namespace.c, mounts_open_common).
         if error.errno in (errno.ENOENT, errno.ESRCH, errno.EINVAL):
             return True
         raise

@@ -272,7 +272,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
 
     @property
     def _opens(self) -> str:
-        """What enter does there, in a word; empty where it ticks, as space does."""
+        """Footer label of enter on this line; empty where enter ticks, as space does."""
         line = self._looked_at
         if line is None or self.focused is None:
             return ""

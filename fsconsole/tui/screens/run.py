@@ -187,7 +187,7 @@ class RunScreen(ConsoleScreen):
         """When, by the monotonic clock."""
         self._state: RunState | None = None
         self._ranked: tuple[Ranking | None, object] = (None, None)
-        """What the rows were made of: the ranking, and how it is shown."""
+        """Ranking, liveness, size and cursor of the rows drawn last; equal ones need no redraw."""
         self._heights: view.RunHeights | None = None
         self._sample: Sample | None = None
         self._ghost: Trace | None = None
@@ -538,7 +538,7 @@ class RunScreen(ConsoleScreen):
 
     def action_follow(self) -> None:
         self.query_one("#cells", List).was_moved = False
-        # Moved and given back between two paintings, nothing would tell that the cursor is elsewhere.
+        # A move that was never painted left this key unchanged: without a reset the cursor would stay.
         self._ranked = None, None
         self.paint()
 

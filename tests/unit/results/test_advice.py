@@ -26,6 +26,7 @@ from fsconsole.results.advice import Safety, advise, parse_weights, speaks_for
 from fsconsole.results.advice_text import Place, advice_json, advice_text, take_command
 from fsconsole.results.choice import choose_row
 from fsconsole.results.grid import build_grid
+from fsconsole.results.summary import disturbed_count_words
 from tests.unit.results import build
 
 LONG = {Metric.WRITTEN: 1e13, Metric.LAST_DONE: 1e4}
@@ -260,6 +261,21 @@ def test_a_sum_that_is_decided_while_no_column_is_excludes_no_row_and_says_where
     answer = json.loads(advice_json(state, grid, found, PLACE))
     assert answer["disturbed"].startswith("Disturbed: other CPU use")
     assert [row["leans_to"] for row in answer["best"]] == ["", build.EXT4.label]
+
+
+def test_advice_says_what_disturbed_the_cells_from_the_share_on_at_which_results_point_to_it() -> None:
+    rates = (1.0e8, 1.0e8, 1.0e8)
+    state = of_times(
+        {build.EXT4: (10.0, 10.0, 10.0), build.XFS: (20.0, 20.0, 20.0)}, {build.EXT4: rates, build.XFS: rates}
+    )
+    for count in range(len(state.cells) + 1):
+        noted = [build.warning(at, WarningKind.OTHERS_CPU) for at in range(count)]
+        cells = [replace(cell, warnings=tuple(one for one in noted if one.cell == cell.index)) for cell in state.cells]
+        disturbed = replace(state, cells=tuple(cells))
+        grid = build_grid(disturbed)
+        found = advise(disturbed, grid, safety_of, parse_weights("durable=1,check=1"))
+        is_said = "Disturbed: " in advice_text(disturbed, grid, found, PLACE)
+        assert is_said is bool(disturbed_count_words(grid, len(cells))) is (count >= 2)
 
 
 def test_damage_found_by_a_check_stands_against_its_row() -> None:
