@@ -7,8 +7,10 @@ busy machine tells more of the machine than of a program.
 from __future__ import annotations
 
 import math
+import os
 import shutil
 import statistics
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -49,9 +51,12 @@ IN_CALLS = "threads in a call"
 TOLD = {
     Metric.LATENCY_MEAN: MEAN, Metric.LATENCY_MAX: MAX, Metric.OVER_2_S: OVER_2, Metric.OVER_10_S: OVER_10,
     Metric("read_mean"): MEAN, Metric("read_max"): MAX, Metric("random_read_mean"): MEAN, Metric("random_read_max"): MAX,
+    Metric("random_write_mean"): MEAN, Metric("random_write_max"): MAX,
+    Metric("append_ops_per_s"): "appends/s", Metric("delete_ops_per_s"): "deletes/s",
     Metric.OPS_PER_S: OPS, Metric.FILES_PER_S: FILES, Metric.LATENCY_P50: "p50 ms", Metric.LATENCY_P95: "p95 ms", Metric.LATENCY_P99: "p99 ms",
 }  # fmt: skip
 """Our figures under the names that programs print."""
+RATES = (SPEED, OPS, FILES, "appends/s", "deletes/s")
 
 
 @contextmanager
@@ -80,10 +85,13 @@ def device_read_bytes(device: str) -> int:
 
 
 class Ours:
-    """Our loads in a directory, each on the files of those before it, as a cell has them but without drains."""
+    """Our loads in a directory, each on the files of those before it, as a cell has them but without drains.
 
-    def __init__(self, disk: Mounted, directory: Path, group: str = "") -> None:
-        self._disk, self._directory, self._group = disk, directory, group
+    With until_synced a sync() of all filesystems is within the time of each, as FFSB's own clock has it.
+    """
+
+    def __init__(self, disk: Mounted, directory: Path, group: str = "", *, until_synced: bool = False) -> None:
+        self._disk, self._directory, self._group, self._until_synced = disk, directory, group, until_synced
         self._sources: dict[int, SourceFiles] = {}
         self._made = 0
 
@@ -122,9 +130,19 @@ class Ours:
             result = handle.wait()
             if result.failures:
                 raise SystemExit(f"{load.name}: {result.failures}")
+            if self._until_synced:
+                os.sync()
+            took_s = (time.monotonic_ns() - result.first_started_ns) / 1e9
             told = (*load_measurements(result), *latency_measurements(load, result, handle.latencies()))
             handle.end()
-            return result, named(told, result)
+            figures = named(told, result)
+            if self._until_synced:
+                figures = {
+                    name: value * result.elapsed_s / took_s if name in RATES else value
+                    for name, value in figures.items()
+                }
+                figures[TOOK] = took_s
+            return result, figures
         finally:
             handle.kill()
 

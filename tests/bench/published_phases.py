@@ -1,15 +1,17 @@
-"""All four phases of tiotest, and FFSB's reads, beside our loads of the shipped plan and profiles: in turn, on one device.
+"""All four phases of tiotest, and FFSB's profiles, beside our loads of the shipped plan and profiles: in turn, on one device.
 
-    sudo python -m tests.bench.published_reads [--tiotest PATH] [--ffsb PATH] [--pairs 5] [--dir DIRECTORY]
-        [--threads 4] [--file-mib 256] [--operations 32000] [--files 50] [--seconds 3] [--memory-mib 0]
+    sudo python -m tests.bench.published_phases [--tiotest PATH] [--ffsb PATH] [--pairs 5] [--dir DIRECTORY]
+        [--threads 4] [--file-mib 256] [--operations 32000] [--files 50] [--mail-files 4000] [--seconds 3] [--memory-mib 0]
 
 Both are built as for published_generators.py. Without --memory-mib all calls are direct, and each byte comes from the device;
 with it, calls are buffered and a memory cgroup of that size, less than there are data, holds the page cache of both.
 What the device read is counted beside what the program read.
 
 tiotest's figures are those of its terse line: its clock, the mean of what its threads say of their process's CPU, its
-latencies. FFSB's are those that it prints, with its own statistics of system calls; its files are made once and used again,
-and caches are dropped by its callout, before its clock starts. Ours are the product's own figures of the load.
+latencies. FFSB's are those that it prints, with its own statistics of system calls; caches are dropped by its callout, before
+its clock starts, and a sync() is the last that is within its time. Of reads and random writes its files are made once and used
+again; the mail server, which is always buffered, has new ones in each turn. Ours are the product's own figures of the load,
+where something was written over the time until such a sync() is done.
 """
 
 from __future__ import annotations
@@ -49,7 +51,8 @@ from tests.bench.phases import (
 )
 from tests.bench.scratch_fs import Mounted, filesystem, room
 
-BLOCK, FFSB_BLOCK = 16384, 4096
+BLOCK = 16384
+READS, MAIL = ("large-file-sequential-read", "large-file-random-read"), "mail-server"
 HEAD = 'schema = 1\n[[variant]]\ntype = "ext4"\n'
 TIOTEST_NAMES = {
     "write": "sequential write",
@@ -59,14 +62,14 @@ TIOTEST_NAMES = {
 }
 """tiotest's lines, and our loads."""
 FFSB_LINES = {
-    "ops": re.compile(r"^ +read : +(\d+)", re.MULTILINE),
     OPS: re.compile(r"^([\d.]+) Transactions per Second", re.MULTILINE),
-    "rate": re.compile(r"^Read Throughput: ([\d.e+]+)(GB|MB|KB)/sec", re.MULTILINE),
     TOOK: re.compile(r"^Benchmark took ([\d.]+) sec", re.MULTILINE),
     "user": re.compile(r"^([\d.]+)% User +Time", re.MULTILINE),
     "system": re.compile(r"^([\d.]+)% System Time", re.MULTILINE),
-    "read": re.compile(r"^\[ +read\]\s+[\d.]+\s+([\d.]+)\s+([\d.]+)\s", re.MULTILINE),
 }
+FFSB_RATE = r"^{} Throughput: ([\d.e+]+)(GB|MB|KB)/sec"
+FFSB_CALLS = r"^\[ +{}\]\s+[\d.]+\s+([\d.]+)\s+([\d.]+)\s"
+FFSB_DONE = r"^ +{} : +(\d+)"
 UNIT_BYTES = {"GB": 2**30, "MB": 2**20, "KB": 2**10}
 STATS = "\t[stats]\n\t\tenable_stats = 1\n\t\tenable_range = 0\n\t[end]\n[end]"
 
@@ -126,9 +129,9 @@ def profile_for(name: str, asked: argparse.Namespace, directory: Path) -> str:
     for old, new in (
         (r"time = \d+", f"time = {asked.seconds}"),
         (r"location = .*", f"location = {directory}"),
-        (r"num_files = \d+", f"num_files = {asked.files}"),
+        (r"num_files = \d+", f"num_files = {asked.mail_files if name == MAIL else asked.files}"),
         (r"num_threads = \d+", f"num_threads = {asked.threads}"),
-        (r"directio = \d", f"directio = {0 if asked.memory_mib else 1}"),
+        (r"directio = \d", f"directio = {0 if asked.memory_mib or name == MAIL else 1}"),
     ):
         text = re.sub(old, new, text)
     return text
@@ -137,27 +140,37 @@ def profile_for(name: str, asked: argparse.Namespace, directory: Path) -> str:
 def ffsb(asked: argparse.Namespace, disk: Mounted, profile: Path, group: str) -> Run:
     """Run FFSB once on the files that it finds, or makes first, and return what it prints."""
     said = told(within(group, (asked.ffsb, str(profile))))
-    words = {}
-    for name, pattern in FFSB_LINES.items():
-        match = pattern.search(said)
+
+    def found(pattern: re.Pattern[str] | str) -> tuple[str, ...]:
+        match = re.search(pattern, said, re.MULTILINE)
         if match is None:
             raise SystemExit(f"not understood: {said[-800:]}")
-        words[name] = match.groups()
-    moved_gb, took = int(words["ops"][0]) * FFSB_BLOCK / 1e9, float(words[TOOK][0])
-    rate = float(words["rate"][0]) * UNIT_BYTES[words["rate"][1]] / 1e6
-    # The callout keeps what the device had read before the clock started.
-    read_mb = (device_read_bytes(disk.device) - int(profile.with_suffix(".before").read_text()) * 512) / 1e6
-    return {
-        profile.stem: {
-            CPU: (float(words["user"][0]) + float(words["system"][0])) / 100 * took / moved_gb,
-            SPEED: rate, OPS: float(words[OPS][0]), MEAN: float(words["read"][0]), MAX: float(words["read"][1]),
-            BYTES: moved_gb * 1e3, TOOK: took, DEVICE: read_mb,
-        }
+        return match.groups()
+
+    numbers = {name: float(found(pattern)[0]) for name, pattern in FFSB_LINES.items()}
+    call = "read" if "Read Throughput" in said else "write"
+    rate, unit = found(FFSB_RATE.format(call.capitalize()))
+    speed = float(rate) * UNIT_BYTES[unit] / 1e6
+    moved_gb = speed * numbers[TOOK] / 1e3
+    figures = {
+        CPU: (numbers["user"] + numbers["system"]) / 100 * numbers[TOOK] / moved_gb,
+        SPEED: speed, OPS: numbers[OPS], BYTES: moved_gb * 1e3, TOOK: numbers[TOOK],
     }  # fmt: skip
+    if profile.stem == MAIL:
+        # Its write calls are appends and parts of creates, of which ours have one time each.
+        for name in ("append", "delete"):
+            figures[f"{name}s/s"] = float(found(FFSB_DONE.format(name))[0]) / numbers[TOOK]
+    else:
+        figures[MEAN], figures[MAX] = map(float, found(FFSB_CALLS.format(call)))
+    if call == "read":
+        # The callout keeps what the device had read before the clock started.
+        before = int(profile.with_suffix(".before").read_text()) * 512
+        figures[DEVICE] = (device_read_bytes(disk.device) - before) / 1e6
+    return {profile.stem: figures}
 
 
-def ffsb_reads(name: str, asked: argparse.Namespace, disk: Mounted, place: Path, group: str) -> bool:
-    """Compare FFSB's reads by one profile with ours; both make their files first."""
+def ffsb_phase(name: str, asked: argparse.Namespace, disk: Mounted, place: Path, group: str) -> bool:
+    """Compare FFSB's operations by one profile with ours."""
     home, own_home = disk.point / "theirs", disk.point / "ours"
     home.mkdir()
     own_home.mkdir()
@@ -170,20 +183,36 @@ def ffsb_reads(name: str, asked: argparse.Namespace, disk: Mounted, place: Path,
     callout.chmod(0o755)
     plan = f'{HEAD}[[workload]]\nname = "{name}"\nkind = "ffsb"\ncold = true\nprofile = "{place}/own.ffsb"\n'
     (place / "own.ffsb").write_text(text)
-    file_set, reads = workload_choices(parse_plan(plan, "plan.toml"))[0]
+    file_set, phase = workload_choices(parse_plan(plan, "plan.toml"))[0]
+    made = replace(file_set, data=DataKind.ZERO, direct=False)
+    phase = replace(phase, data=DataKind.ZERO)
+    changes_files = name == MAIL
     with_stats = re.sub(r"\[end\]\s*$", STATS, text)
     with_callout = with_stats.replace("\n[filesystem]", f"\ncallout = {callout}\n[filesystem]", 1)
-    profile.write_text(re.sub(r"(location = .*)", r"\1\n\treuse = 1", with_callout))
+    reused = with_callout if changes_files else re.sub(r"(location = .*)", r"\1\n\treuse = 1", with_callout)
+    profile.write_text(reused)
+
+    def theirs() -> Run:
+        if changes_files:
+            shutil.rmtree(home)
+            home.mkdir()
+        return ffsb(asked, disk, profile, group)
+
+    own = Ours(disk, own_home, group, until_synced=name not in READS)
+
+    def ours() -> Run:
+        if not changes_files:
+            return own.carry_out([phase], first=1)
+        shutil.rmtree(own_home)
+        own_home.mkdir()
+        fresh = Ours(disk, own_home, group, until_synced=True)
+        return {name: fresh.carry_out([made, phase])[phase.name]}
+
     try:
-        own = Ours(disk, own_home, group)
-        own.carry_out([replace(file_set, data=DataKind.ZERO, direct=False)])
-        return side_by_side(
-            "FFSB",
-            lambda: ffsb(asked, disk, profile, group),
-            {"ours": lambda: own.carry_out([reads], first=1)},
-            asked.pairs,
-            judged=(SPEED, OPS, MEAN),
-        )
+        if not changes_files:
+            own.carry_out([made])
+        judged = (SPEED, OPS) if changes_files else (SPEED, OPS, MEAN)
+        return side_by_side("FFSB", theirs, {"ours": ours}, asked.pairs, judged=judged)
     finally:
         shutil.rmtree(home)
         shutil.rmtree(own_home)
@@ -198,6 +227,7 @@ def main() -> int:
     parser.add_argument("--file-mib", type=int, default=256, help="of each of tiotest's files, one of each thread")
     parser.add_argument("--operations", type=int, default=32000, help="of each random phase, over all threads")
     parser.add_argument("--files", type=int, default=50, help="of FFSB, 40 MiB each")
+    parser.add_argument("--mail-files", type=int, default=4000, help="of FFSB's mail server, 4 to 64 KiB each")
     parser.add_argument("--seconds", type=int, default=3, help="of each FFSB run")
     parser.add_argument("--memory-mib", type=int, default=0, help="of the page cache; 0: direct I/O")
     parser.add_argument("--filesystem", default="ext4")
@@ -218,8 +248,8 @@ def main() -> int:
                     asked.pairs,
                     judged=(SPEED, MEAN),
                 )
-            for name in ("large-file-sequential-read", "large-file-random-read") if asked.ffsb else ():
-                kept &= ffsb_reads(name, asked, disk, place, group)
+            for name in (*READS, "large-file-random-write", MAIL) if asked.ffsb else ():
+                kept &= ffsb_phase(name, asked, disk, place, group)
     return 0 if kept else 1
 
 
