@@ -62,10 +62,10 @@ TIOTEST_NAMES = {
 }
 """tiotest's lines, and our loads."""
 FFSB_LINES = {
-    OPS: re.compile(r"^([\d.]+) Transactions per Second", re.MULTILINE),
-    TOOK: re.compile(r"^Benchmark took ([\d.]+) sec", re.MULTILINE),
-    "user": re.compile(r"^([\d.]+)% User +Time", re.MULTILINE),
-    "system": re.compile(r"^([\d.]+)% System Time", re.MULTILINE),
+    OPS: r"^([\d.]+) Transactions per Second",
+    TOOK: r"^Benchmark took ([\d.]+) sec",
+    "user": r"^([\d.]+)% User +Time",
+    "system": r"^([\d.]+)% System Time",
 }
 FFSB_RATE = r"^{} Throughput: ([\d.e+]+)(GB|MB|KB)/sec"
 FFSB_CALLS = r"^\[ +{}\]\s+[\d.]+\s+([\d.]+)\s+([\d.]+)\s"
@@ -141,7 +141,7 @@ def ffsb(asked: argparse.Namespace, disk: Mounted, profile: Path, group: str) ->
     """Run FFSB once on the files that it finds, or makes first, and return what it prints."""
     said = told(within(group, (asked.ffsb, str(profile))))
 
-    def found(pattern: re.Pattern[str] | str) -> tuple[str, ...]:
+    def found(pattern: str) -> tuple[str, ...]:
         match = re.search(pattern, said, re.MULTILINE)
         if match is None:
             raise SystemExit(f"not understood: {said[-800:]}")
