@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -183,5 +182,7 @@ _LONGEST_WORD = 100
 
 def did_you_mean(word: str, known: Iterable[str], most: int = 3) -> str:
     """Return "Did you mean ...?" with the known words that are near, at most so many, printable; empty where none is."""
+    import difflib  # noqa: PLC0415 - each process loads this module, and few are told a wrong word
+
     near = difflib.get_close_matches(word[:_LONGEST_WORD], list(known), n=most)
     return f"Did you mean {printable(', '.join(near))}?" if near else ""

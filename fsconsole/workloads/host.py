@@ -34,7 +34,6 @@ from fsconsole.workloads import ops
 from fsconsole.workloads.content import PayloadContent, anonymous_memory, content_of, scrambled
 from fsconsole.workloads.job import GO, HostReport, Job, Stage, job_from_line, tell
 from fsconsole.workloads.ops import STOP, Limits, Means, Operation
-from fsconsole.workloads.stamps import write_acts
 from fsconsole.workloads.tree import DIRECTORY_FLAGS, SourceFiles, make_unused, namer, subdirectories
 
 Pick = tuple[Operation, int, str, int]
@@ -174,6 +173,8 @@ def prepared(ground: Ground, means: Means) -> Callable[[Limits], bool]:
     """Prepare one thread's work before its clock starts; the returned function is as run_operations()."""
     workload = ground.workload
     if ground.origin:
+        from fsconsole.workloads.stamps import write_acts  # noqa: PLC0415 - other loads start sooner without
+
         directory_fd, _ = new_names(ground, means.thread)
         return lambda _limits: write_acts(means, ground.origin, directory_fd)
     if ops.is_one_call_each(workload):
