@@ -36,6 +36,7 @@ BASICS = [
 ]
 SCRIPT = (CHECKOUT / "bootstrap").read_text()
 SYSTEM_DIRECTORIES = "PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin\n"
+SYSTEM_PYTHON = "system_python=/usr/bin/python3\n"
 PYTHON = """#!/bin/sh
 case "$*" in
     *--version*) echo "Python 3.11.2" ;;
@@ -55,9 +56,11 @@ class Checkout:
 
     def __init__(self, folder: Path) -> None:
         assert SYSTEM_DIRECTORIES in SCRIPT
+        assert SYSTEM_PYTHON in SCRIPT
         self.root = folder / "a checkout"
         self.fakes = folder / "fakes"
         self.programs = folder / "programs"
+        self.system_python = folder / "no python of the system"
         for made in (self.root, self.fakes, self.programs):
             made.mkdir()
         for name in ("bootstrap", "requirements.lock", "pyproject.toml"):
@@ -86,8 +89,11 @@ class Checkout:
         self.give("id", f"#!/bin/sh\necho {number}\n")
 
     def run(self, *words: str, script: Path | None = None, **how: object) -> subprocess.CompletedProcess[str]:
-        # The script looks at the system's own directories, too; here they are not to be seen.
-        (self.root / "bootstrap").write_text(SCRIPT.replace(SYSTEM_DIRECTORIES, ""))
+        # The script looks at the system's own directories and its python, too; here they are not to be seen.
+        hidden = SCRIPT.replace(SYSTEM_DIRECTORIES, "").replace(
+            SYSTEM_PYTHON, f"system_python='{self.system_python}'\n"
+        )
+        (self.root / "bootstrap").write_text(hidden)
         environment = {"PATH": str(self.programs), "FAKES": str(self.fakes)}
         return subprocess.run(
             [script or self.root / "bootstrap", *words],
@@ -242,6 +248,14 @@ def test_without_a_python_it_stops_in_words(checkout):
     done = checkout.run("doctor")
     assert done.returncode == 1
     assert "no Python 3.10 or later" in done.stderr
+
+
+def test_the_systems_own_python_is_taken_before_another_one_of_path_where_it_can_make_environments(checkout):
+    checkout.put(checkout.system_python, "#!/bin/sh\nexit 1\n")
+    assert f"making {checkout.root}/.venv with {checkout.programs}/python3" in checkout.run("demo").stderr
+    (checkout.root / ".venv/fsconsole.stamp").unlink()
+    checkout.put(checkout.system_python, PYTHON)
+    assert f"making {checkout.root}/.venv with {checkout.system_python}" in checkout.run("demo").stderr
 
 
 def test_all_checks_run_and_one_failure_is_the_exit_code(checkout):
