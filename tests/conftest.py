@@ -30,6 +30,11 @@ from tests.rewritten import rewrite_all
 LOOP_CONTROL = "/dev/loop-control"
 LOOP_TESTS = ("tests/loop/", "tests/attacks/")
 """Where every test needs root and loop devices."""
+_LONGEST = tuple(
+    f"tests/loop/test_{name}.py"
+    for name in ("shipped_plans", "kill_engine", "resume", "shared_disk", "seals", "rounds")
+)
+"""A minute and more each."""
 DETACH_TIMEOUT_S = 60.0
 
 settings.register_profile("repeatable", deadline=None, max_examples=30, derandomize=True, database=None)
@@ -97,8 +102,10 @@ def pytest_report_header() -> str:
     return f"TESTS ON REAL DEVICES ARE LEFT OUT: {why}" if why else "tests on real loop devices: included"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     items.sort(key=_turn)
+    if hasattr(config, "workerinput"):
+        _interleave(items)
     why = why_not_on_devices()
     for item in items:
         if item.nodeid.startswith(LOOP_TESTS):
@@ -120,8 +127,21 @@ def _turn(item: pytest.Item) -> tuple[int, ...]:
     """Return what comes first: what takes longest in one piece, so that the processes end together."""
     if boot_of(item.path):
         return (0, *turn_of(item.path))
-    names = ("tests/lab/", "tests/attacks/", "tests/loop/", "tests/tui/")
+    names = ("tests/lab/", *_LONGEST, "tests/loop/", "tests/attacks/", "tests/tui/")
     return (next((turn for turn, name in enumerate(names, 1) if item.nodeid.startswith(name)), len(names) + 1),)
+
+
+def _interleave(items: list[pytest.Item]) -> None:
+    """Have of the tests that wait for disks, and of those that compute, the same share come in the same time.
+
+    Else all processes would wait at first, and all compute at the end.
+    """
+    kinds = [
+        dict.fromkeys(item.path for item in items if item.nodeid.startswith(LOOP_TESTS) is waits)
+        for waits in (False, True)
+    ]
+    share = {path: number / len(paths) for paths in kinds for number, path in enumerate(paths)}
+    items.sort(key=lambda item: share[item.path])
 
 
 class _ByFileOrBoot(LoadScopeScheduling):

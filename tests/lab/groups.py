@@ -24,12 +24,12 @@ class Boot:
 
 BOOTS: dict[str, Boot] = {
     # Those of whatif are small, as a raw cell writes all of its array; a soak's cells must last until they are killed.
-    "arrays": Boot(("arrays", "whatif"), (*(Disk(96),) * 4, *(Disk(96 if SOAK else 40),) * 4)),
-    # hazards.py: A to E, S, N
-    "hazards": Boot(("hazards",), tuple(Disk(size_mib) for size_mib in (32, 32, 144, 144, 320, 32, 32))),
+    "arrays": Boot(("arrays", "whatif"), (*(Disk(96),) * 4, *(Disk(96 if SOAK else 24),) * 4)),
     # What may leave a kernel in a bad state comes last.
     "runs": Boot(("runs", "faults"), (Disk(400), *(Disk(200),) * 4)),
-    # Buses, modules and hung tasks that user-mode Linux doesn't have: virtio, SCSI, NVMe, nvmet, USB gadgets.
+    # hazards.py: A to E, S, N
+    "hazards": Boot(("hazards",), tuple(Disk(size_mib) for size_mib in (32, 32, 144, 144, 320, 32, 32))),
+    # The soak's: buses, modules and hung tasks that user-mode Linux doesn't have: virtio, SCSI, NVMe, nvmet, USB gadgets.
     "hotplug": Boot(("hotplug",), (Disk(144), Disk(32)), KERNEL),
     # The soak's: the disks of "runs" for the same run, below another kernel.
     "newer": Boot(("newer",), (Disk(16), *(Disk(200),) * 3), NEWER_KERNEL),

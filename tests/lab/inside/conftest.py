@@ -5,13 +5,10 @@ from __future__ import annotations
 from tests.lab.soak import SOAK
 
 _SOAK = (
+    "hotplug",
     "newer",
     "faults/test_every_pair.py",
-    "hotplug/test_console.py",
-    "hotplug/test_exchanged.py",
-    "hotplug/test_hang_asleep.py",
-    "hotplug/test_pulled.py",
-    "hotplug/test_silent.py",
+    "runs/test_mixed.py",
     "whatif/test_soak.py",
 )
 collect_ignore = [] if SOAK else list(_SOAK)
