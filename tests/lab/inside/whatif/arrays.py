@@ -10,7 +10,6 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from fsconsole.client.follow import RunFollower
 from fsconsole.devices.claims import lock_disks
 from fsconsole.devices.md import HeldArray, held_arrays, member_uuid
 from fsconsole.devices.snapshot import find_device
@@ -87,15 +86,7 @@ def clear_disks() -> None:
 
 def wait_for(folder: RunFolder, holds: Callable[[RunState], bool], what: str) -> None:
     """Wait until a run is where it should be."""
-    # It reads only what is new: a whole journal is dear.
-    follower = RunFollower(folder)
-
-    def is_there() -> bool:
-        seen = follower.poll()
-        # What an engine could not write there lies beside it.
-        return holds(seen.state if seen.alive else read_state(folder))
-
-    wait_until(is_there, what, LIMIT_S)
+    wait_until(lambda: holds(read_state(folder)), what, LIMIT_S)
 
 
 def is_in(cell: int, kind: StepKind) -> Callable[[RunState], bool]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from fsconsole.journal.past import read_state
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind
@@ -22,6 +24,11 @@ from tests.loop.cold import assert_cold, device_moved
 
 SHIPPED = read_plan(find_config("whatif-arrays"))
 FILES, FILE_BYTES, BLOCK_BYTES = 8, 256 * KIB, 64 * KIB
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _udevd() -> None:
+    """None runs here, which would take as long again: that runs go well beside it is shown by the other tests of this folder."""
 
 
 def tiny() -> PlanFile:
