@@ -27,6 +27,7 @@ from fsconsole.results.blocks import Block, blocks_of
 from fsconsole.results.grid import build_grid
 from fsconsole.text import GIB, KIB, MIB
 from tests.conftest import MakeLoopDevice
+from tests.loop.cold import assert_cold
 from tests.loop.runs import carry_out, fsconsole
 
 BLOCK = 16384
@@ -93,6 +94,7 @@ def test_tiobench_s_phases_move_its_bytes_with_its_threads(tiobench: RunFolder) 
                 Metric.OVER_10_S,
             ):
                 assert row.row.value(tells) is not None, (name, tells)
+    assert_each_is_cold(tiobench)
     # Cold means cold: all that the readers got came from the device, but for blocks that were drawn twice.
     for name, drawn_once in (("sequential read", 1.0), ("random read", 0.7)):
         for row in found[name].rows:
@@ -175,6 +177,12 @@ def state_of(folder: RunFolder) -> RunState:
     return state
 
 
+def assert_each_is_cold(folder: RunFolder) -> None:
+    state = read_state(folder)
+    for cell, planned in zip(state.cells, state.request.plan.cells, strict=True):
+        assert_cold(cell, planned)
+
+
 def ffsb(*names: str, seconds: str) -> str:
     """Return the loads of shipped FFSB plans in one life, with two threads."""
     texts = [find_config(f"ffsb-{name}").read_text() for name in names]
@@ -192,6 +200,7 @@ def test_ffsb_s_large_file_profiles_run_to_their_end(device: str, tmp_path: Path
     assert [load.kind for load in cell.workloads] == [
         WorkloadKind.CREATE, *(WorkloadKind.CREATE, WorkloadKind.MIX) * 3,
     ]  # fmt: skip
+    assert_each_is_cold(folder)
     found = blocks(folder)
     reads = found["large-file sequential read"].rows[0].row
     # Each read takes a whole file of 80 KiB in 20 blocks.
