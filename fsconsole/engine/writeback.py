@@ -75,7 +75,7 @@ def finish_watch(work: CellWork, window: LoadWindow, end_ns: int) -> tuple[Measu
 
 
 def histograms(sums: TraceFigures) -> str:
-    """Return distances between writes, nr_pages by reason, and pages written per inode, as text of 80 columns."""
+    """Return distances between writes, nr_pages by reason and of the first events, pages per inode, as text of 80 columns."""
     lines = [f"writes issued: {sums.writes}", "distance from the end of a write to the start of the next one:"]
     for bits, count in sorted(sums.seeks.items()):
         reach = f"below {format_bytes(2**bits)}" if bits else "0 (in order)"
@@ -95,8 +95,15 @@ def histograms(sums: TraceFigures) -> str:
     for pages in sums.chunks:
         by_bits[pages.bit_length()] = by_bits.get(pages.bit_length(), 0) + 1
     lines += [f"  below {2**bits:<14} {count:>10}" for bits, count in sorted(by_bits.items())]
+    limits = sorted(limit for limit in sums.limits if limit < UNLIMITED)
+    others = f", others {limits[0]} to {limits[-1]}, median {median(limits)}" if limits else ""
+    lines.append(f"nr_to_write of these: {len(sums.limits) - len(limits)} without a limit{others}")
     lines += ["", f"reads of at most 4 KiB: {sums.small_reads}"]
     lines += [f"reads marked as metadata: {sums.meta_reads}, {format_bytes(sums.meta_read_bytes)}", ""]
+    if sums.first_starts:
+        lines += [f"writeback_start, the first {len(sums.first_starts)}:", f"  {'s':>10} {'nr_pages':>20} reason"]
+        lines += [f"  {at_s:>10.6f} {pages:>20} {reason}" for at_s, pages, reason in sums.first_starts]
+        lines.append("")
     return "\n".join(lines)
 
 

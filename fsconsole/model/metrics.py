@@ -324,6 +324,8 @@ class Metric(str, Enum):
     INODE_PAGES = ("inode_pages", "pages/inode", Unit.COUNT,
         "mean pages that writeback wrote of one inode at a time (writeback_single_inode, those that wrote any); only with trace")
     INODE_PAGES_MAX = "inode_pages_max", "pages/inode max", Unit.COUNT, "the most of the same"
+    NR_TO_WRITE = ("nr_to_write", "nr_to_write", Unit.COUNT,
+        "pages that writeback may write of an inode at a time, in the same events: median of those with a limit")
     WRITEBACK_STARTS = ("writeback_starts", "wb starts", Unit.COUNT,
         "events writeback_start of the filesystem's device, in load and drain, of all reasons; only with trace")
     NR_PAGES = ("nr_pages", "nr_pages", Unit.COUNT,
@@ -360,8 +362,8 @@ BDI_FIELDS = tuple(
 """Metric, its peak, and the field of BdiStats (model/sample.py)."""
 OF_WRITEBACK = (
     Metric.WRITE_SEEK, Metric.WRITES_IN_ORDER, Metric.QUEUE_DEPTH, Metric.QUEUE_DEPTH_MAX, Metric.WRITEBACK_PAGES,
-    Metric.WRITEBACK_PAGES_MAX, Metric.INODE_PAGES, Metric.INODE_PAGES_MAX, Metric.WRITEBACK_STARTS, Metric.NR_PAGES,
-    Metric.NR_PAGES_LEAST, Metric.NR_PAGES_NEGATIVE, Metric.NR_PAGES_UNLIMITED,
+    Metric.WRITEBACK_PAGES_MAX, Metric.INODE_PAGES, Metric.INODE_PAGES_MAX, Metric.NR_TO_WRITE, Metric.WRITEBACK_STARTS,
+    Metric.NR_PAGES, Metric.NR_PAGES_LEAST, Metric.NR_PAGES_NEGATIVE, Metric.NR_PAGES_UNLIMITED,
     *(Metric(f"{name}_{reason}") for reason, _ in REASONS for name in ("starts", "nr_pages")),
     Metric.READ_BEYOND, Metric.SMALL_READS, Metric.META_READS, Metric.META_READ, Metric.TRACE_LOST,
     *(metric for typical, peak, _ in BDI_FIELDS for metric in (typical, peak)),

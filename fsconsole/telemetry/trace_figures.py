@@ -17,7 +17,9 @@ REQUEST, START, INODE = "block/block_rq_issue", "writeback/writeback_start", "wr
 EVENTS = (REQUEST, START, INODE)
 """include/trace/events/block.h and writeback.h."""
 UNLIMITED = 2**62
-"""From here on nr_pages stands for no limit: LONG_MAX less what was written already (fs/fs-writeback.c)."""
+"""From here on nr_pages and nr_to_write stand for no limit: LONG_MAX less what was written already (fs/fs-writeback.c)."""
+FIRST_STARTS = 1000
+"""Events writeback_start that are kept one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +49,12 @@ class TraceFigures:
     small_reads: int = 0
     starts: dict[str, array[int]] = field(default_factory=dict)
     """nr_pages of each writeback_start, by reason."""
+    first_starts: list[tuple[float, int, str]] = field(default_factory=list)
+    """Of the first ones: seconds since the load's start, nr_pages, reason."""
     chunks: array[int] = field(default_factory=lambda: array("q"))
     """Pages of each writeback_single_inode that wrote any."""
+    limits: array[int] = field(default_factory=lambda: array("q"))
+    """nr_to_write of the same events."""
     _ends: dict[int, int] = field(default_factory=dict)
     """Sector after a disk's last write, by its number."""
 
@@ -60,14 +66,17 @@ class TraceFigures:
         self.events += len(found)
         request, start, inode = (self.formats[name].number for name in EVENTS)
         reasons = self.formats[START].symbols
-        for _, kind, *values in found:
+        for stamp, kind, *values in found:
             if kind == request:
                 self._request(*values)
             elif kind == start:
-                nr_pages, reason = values
-                self.starts.setdefault(reasons.get(reason, str(reason)), array("q")).append(nr_pages)
-            elif kind == inode and values[0] > 0:
-                self.chunks.append(values[0])
+                nr_pages, reason = values[0], reasons.get(values[1], str(values[1]))
+                self.starts.setdefault(reason, array("q")).append(nr_pages)
+                if len(self.first_starts) < FIRST_STARTS:
+                    self.first_starts.append(((stamp - begin_ns) / 1e9, nr_pages, reason))
+            elif kind == inode and values[1] > 0:
+                self.limits.append(values[0])
+                self.chunks.append(values[1])
 
     def forget_ends(self) -> None:
         """Have no seek counted to the next write: events before it are missing."""
@@ -77,7 +86,7 @@ class TraceFigures:
         request, start, inode = (self.formats[name] for name in EVENTS)
         of_request = request.unpacker("dev", "sector", "nr_sector", "rwbs").unpack_from
         of_start = start.unpacker("nr_pages", "reason").unpack_from
-        of_inode = inode.unpacker("wrote").unpack_from
+        of_inode = inode.unpacker("nr_to_write", "wrote").unpack_from
         sizes = {request.number: of_request, start.number: of_start, inode.number: of_inode}
         flags: dict[bytes, int] = {}
         for page in pages:
@@ -141,14 +150,15 @@ class TraceFigures:
             figures += [
                 Measurement(Metric.INODE_PAGES, sum(self.chunks) / len(self.chunks)),
                 Measurement(Metric.INODE_PAGES_MAX, max(self.chunks)),
+                *_typical(Metric.NR_TO_WRITE, self.limits),
             ]
         return tuple(figures)
 
 
 def _typical(
-    metric: Metric, starts: Iterable[int], of: Callable[[list[int]], float] = median
+    metric: Metric, asked: Iterable[int], of: Callable[[list[int]], float] = median
 ) -> tuple[Measurement, ...]:
-    limited = [pages for pages in starts if pages < UNLIMITED]
+    limited = [pages for pages in asked if pages < UNLIMITED]
     return (Measurement(metric, of(limited)),) if limited else ()
 
 

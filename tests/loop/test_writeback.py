@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from fsconsole.devices.memory_group import join, limit_file
 from fsconsole.devices.settings import Kernel
 from fsconsole.engine.writeback import remove_left_trace
 from fsconsole.journal.past import read_state
-from fsconsole.model.metrics import BDI_FIELDS, Metric
+from fsconsole.model.metrics import BDI_FIELDS, REASONS, Metric
 from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellState, CellStatus
 from fsconsole.system.mounts import mounted_tracefs
@@ -121,7 +122,16 @@ def test_a_traced_load_has_every_figure_and_leaves_nothing(own_scratch, tmp_path
     assert cold[Metric.READ_BEYOND] == cold[Metric.DEVICE_READ] - 32 * MIB >= 2 * 1024
     assert 1 <= cold[Metric.SMALL_READS] <= 64
     assert cold[Metric.META_READ] >= 1024 * cold[Metric.META_READS] >= 0
-    assert len([name for name in os.listdir(folder.raw) if name.endswith("-writeback")]) == 2
+    of_writes, _ = sorted(pathlib.Path(folder.raw).glob("*-writeback"))
+    # Each event of the writes has its line: seconds since the load's start, nr_pages, reason.
+    _, _, events = of_writes.read_text().partition("writeback_start, the first ")
+    told = re.findall(r"(?m)^ +(\d+\.\d{6}) +(-?\d+) (\w+)$", events)
+    assert len(told) == wrote[Metric.WRITEBACK_STARTS]
+    at_s = [float(one) for one, _, _ in told]
+    assert at_s == sorted(at_s)
+    assert at_s[0] > 0
+    for reason, _ in REASONS:
+        assert sum(name == reason for _, _, name in told) == wrote[Metric(f"starts_{reason}")], reason
 
 
 WRITER = "import sys; sys.stdin.read(1); open(sys.argv[1], 'wb').write(bytes(40 << 20))"

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fsconsole.engine.writeback import histograms
 from fsconsole.model.metrics import Metric
 from fsconsole.telemetry.rates import Unreadable
 from fsconsole.telemetry.trace_buffer import events_in, parse_format, parse_lost, parse_page_format
@@ -21,6 +22,7 @@ RECORDED = Path(__file__).parents[2] / "data" / "trace"
 LOOP3 = 7 << 20 | 3
 TEXT = re.compile(r".*\] \S+ +(?P<s>[\d.]+): (?P<kind>\w+): (?P<rest>.*)")
 ISSUED = re.compile(r"issue: \d+,\d+ (?P<rwbs>\w+) \d+ \(\) (?P<sector>\d+) \+ (?P<sectors>\d+) ")
+STARTED = re.compile(r"\] \S+ +(?P<s>[\d.]+): writeback_start: .*nr_pages=(?P<pages>-?\d+) .* reason=(?P<reason>\w+)")
 ALWAYS = (0, 2**63)
 OLD = """name: block_rq_issue
 ID: 1080
@@ -99,19 +101,52 @@ def test_figures_of_recorded_pages_are_those_of_the_text(kernel: str) -> None:
     read = [int(hit["sectors"]) for hit in map(ISSUED.search, one.lines) if hit and "R" in hit["rwbs"]]
     assert sums.small_reads == sum(0 < sectors <= 8 for sectors in read)
     assert 0 < sums.small_reads < len(read)
-    starts = [re.search(r"nr_pages=(-?\d+) .* reason=(\w+)", line) for line in one.lines]
-    told = [(hit[2], int(hit[1])) for hit in starts if hit]
+    starts = [STARTED.search(line) for line in one.lines]
+    told = [(hit["reason"], int(hit["pages"])) for hit in starts if hit]
     assert {reason: list(values) for reason, values in sums.starts.items()} == {
         reason: [pages for name, pages in told if name == reason] for reason, _ in told
     }
-    wrote = [int(hit[1]) for line in one.lines if "single_inode" in line and (hit := re.search(r"wrote=(\d+)", line))]
-    assert sorted(sums.chunks) == sorted(pages for pages in wrote if pages)
+    wrote = [
+        tuple(map(int, hit.groups())) for line in one.lines if (hit := re.search(r"to_write=(\d+) wrote=(\d+)", line))
+    ]
+    assert sorted(zip(sums.limits, sums.chunks, strict=True)) == sorted(pair for pair in wrote if pair[1])
     value = {figure.metric: figure.value for figure in sums.measurements(wrote=True)}
     assert value[Metric.INODE_PAGES] == sum(sums.chunks) / len(sums.chunks)
     assert value[Metric.STARTS_SYNC] + value[Metric.STARTS_PERIODIC] == value[Metric.WRITEBACK_STARTS] == len(told)
     assert value[Metric.NR_PAGES_UNLIMITED] == sum(pages >= UNLIMITED for _, pages in told) > 0
     assert value[Metric.NR_PAGES_NEGATIVE] == 0
     assert value[Metric.NR_PAGES_LEAST] == min(pages for _, pages in told)
+    assert Metric.NR_TO_WRITE not in value, "a sync has no limit"
+
+
+@of_each_kernel
+def test_each_writeback_start_is_told_with_its_time_nr_pages_and_reason_the_first_thousand(kernel: str) -> None:
+    one = RECORDINGS[kernel]
+    found = [(hit["s"], hit["pages"], hit["reason"]) for hit in map(STARTED.search, one.lines) if hit]
+    begin_us = round(float(found[0][0]) * 1e6) - 5
+    sums = one.figures()
+    sums.add(one.pages(), begin_us * 1000, one.end_ns)
+    text = histograms(sums)
+    _, _, rows = text.partition(f"writeback_start, the first {len(found)}:\n")
+    told = [line.split() for line in rows.splitlines()[1:]]
+    # The kernel's text rounds to microseconds.
+    assert [(pages, reason) for _, pages, reason in told] == [(pages, reason) for _, pages, reason in found]
+    for (at_s, _, _), (s, _, _) in zip(told, found, strict=True):
+        assert abs(round(float(at_s) * 1e6) - (round(float(s) * 1e6) - begin_us)) <= 1
+    assert max(map(len, text.splitlines())) <= 80
+    for _ in range(1000 // len(found) + 1):
+        sums.add(one.pages(), begin_us * 1000, one.end_ns)
+    assert sum(map(len, sums.starts.values())) > len(sums.first_starts) == 1000
+
+
+def test_nr_to_write_is_the_median_of_those_with_a_limit() -> None:
+    sums, unlimited = figures(), struct.pack("=qQ", 2**63 - 1, 640)
+    limited = [raw.replace(unlimited, struct.pack("=qQ", 24576, 640), 2) for raw in pages()]
+    assert sum(raw.count(unlimited) for raw in pages()) - sum(raw.count(unlimited) for raw in limited) == 2
+    sums.add(limited, 0, NEW.end_ns)
+    value = {one.metric: one.value for one in sums.measurements(wrote=True)}
+    assert value[Metric.NR_TO_WRITE] == 24576
+    assert "nr_to_write of these: 1 without a limit, others 24576 to 24576, median 24576" in histograms(sums)
 
 
 def test_events_outside_the_load_and_requests_of_other_disks_or_partitions_are_not_counted() -> None:
