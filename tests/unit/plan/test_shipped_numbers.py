@@ -216,8 +216,8 @@ ext4 -O ^64bit,^flex_bg,^metadata_csum,^uninit_bg nodelalloc; ext4 -O 64bit,^fle
 cp: copy -r /usr,/home,/boot,/lib,/bin,/etc,/sbin,/var at-most=16GB
 
 bull-2008-large-write
-# Bull, 2008-05: FFSB, 128 threads, files of 1 GiB, write_size 64 KiB (configs/ffsb/bull-2008.ffsb); its rows: below
-x5
+# Bull, 2008-05: FFSB, 128 threads, files of 1 GiB, write_size 64 KiB (configs/ffsb/bull-2008.ffsb), hdparm -t; its rows: below
+x5 raw
 large files: create t=128 n=128 of=1GiB b=64KiB
 
 ffsb-large-file-create

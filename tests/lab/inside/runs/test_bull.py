@@ -39,7 +39,7 @@ def tiny() -> PlanFile:
     scale = Scale(ScaleKind.FACTOR, TINY)
     (load,) = SHIPPED.workloads
     workloads = (replace(load, threads=WRITERS, thread_counts=(WRITERS,), files=WRITERS),)
-    return replace(SHIPPED, repeats=1, scale=scale, variants=variants, workloads=workloads)
+    return replace(SHIPPED, repeats=1, scale=scale, variants=variants, workloads=workloads, raw=False)
 
 
 @pytest.fixture(scope="module")
