@@ -10,7 +10,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,6 +31,7 @@ from tests.loop.conftest import scratch_folder
 from tests.loop.runs import TINY_PLAN
 from tests.loop.test_confinement import (
     LIMIT_S,
+    LISTENED_IN,
     NEVER,
     OUTSIDE,
     OWN_PID,
@@ -65,6 +66,12 @@ SWITCHES = (
     "/var/lib/fsconsole/seal.key", *(f"/proc/{OWN_PID}/{name}" for name in ("mem", "environ", "root/etc/passwd", "cwd/README.md")),
 )  # fmt: skip
 ABSTRACT = f"fsconsole-test-{OWN_PID}"
+SERVED = tuple(f"{place}/{ABSTRACT}" for place in LISTENED_IN)
+"""Sockets where services have theirs."""
+
+
+def connecting(path: str) -> tuple[str, ...]:
+    return ("ioengine=net", "protocol=unix", f"filename={path}")
 
 
 def attacks(tree: Path, bait: Path, victim: str, port: int, late: Path) -> dict[str, tuple[str, ...]]:
@@ -93,10 +100,11 @@ def attacks(tree: Path, bait: Path, victim: str, port: int, late: Path) -> dict[
         "a recorded log": (f"read_iolog={tree}/log",),
         "memory in a file": (f"iomem=mmapshared:/etc/{NEVER}",),
         "io_uring": ("ioengine=io_uring",),
-        "a socket of the engine": ("ioengine=net", "protocol=unix", f"filename={tree.parent}/control,0"),
+        "a socket of the engine": connecting(f"{tree.parent}/control"),
+        **{f"a socket in {os.path.dirname(path)}": connecting(path) for path in SERVED},
         "a port": ("ioengine=net", "protocol=tcp", "hostname=127.0.0.1", f"port={port}"),
         # fio has no word for a name that begins with NUL.
-        "a socket without a place": ("ioengine=net", "protocol=unix", f"filename=@{ABSTRACT},0"),
+        "a socket without a place": connecting(f"@{ABSTRACT}"),
         "a datagram": ("ioengine=net", "protocol=udp", "hostname=127.0.0.1", f"port={port}"),
         "a vsock of the hypervisor": ("ioengine=net", "protocol=vsock", "hostname=2", "port=1"),
         "the rest of a file's way by another word": (f"filename_format=$clientuid{bait}/{NEVER}",),
@@ -126,11 +134,11 @@ def test_whatever_fio_is_told_nothing_outside_its_tree_changes(tmp_path: Path, v
     (bait / "file").write_bytes(b"dear" * 4096)
     os.mknod(tree / "node", stat.S_IFBLK | 0o600, os.stat(victim).st_rdev)
     (tree / "out").symlink_to(tmp_path / f"beside-{NEVER}")
-    with (
-        listening(str(tmp_path / "control")) as server,
-        listening(f"\0{ABSTRACT}") as abstract,
-        socket.create_server(("127.0.0.1", 0)) as port,
-    ):
+    with ExitStack() as stack, socket.create_server(("127.0.0.1", 0)) as port:
+        servers = [stack.enter_context(listening(path)) for path in (str(tmp_path / "control"), f"\0{ABSTRACT}")]
+        for path in SERVED:
+            servers.append(stack.enter_context(listening(path)))
+            stack.callback(os.unlink, path)
         cases = attacks(tree, bait, victim, port.getsockname()[1], late)
         argv = (sys.executable, "-I", "-c", RUN_ALL, str(tree), json.dumps([*cases.values()]))
         readable = (*interpreter_places(), str(bait), str(shared))
@@ -152,7 +160,7 @@ def test_whatever_fio_is_told_nothing_outside_its_tree_changes(tmp_path: Path, v
             for place in (*OUTSIDE, "/boot"):
                 with suppress(OSError):
                     Path(place, NEVER).unlink()
-        for waiting in (server, abstract, port):
+        for waiting in (*servers, port):
             waiting.setblocking(False)
             with pytest.raises(BlockingIOError):
                 waiting.accept()
@@ -161,6 +169,16 @@ def test_whatever_fio_is_told_nothing_outside_its_tree_changes(tmp_path: Path, v
     assert [path.name for path in bait.iterdir()] == ["file"]
     assert (bait / "file").read_bytes() == b"dear" * 4096
     assert list(late.iterdir()) == []
+
+
+def test_a_socket_that_were_there_would_be_connected_to(tmp_path: Path) -> None:
+    """What proves nothing outside the cage would prove nothing in it."""
+    with listening(str(tmp_path / "control")) as server:
+        keys = (f"--{key}" for key in ("name=x", "rw=write", "bs=4k", "size=16k", *connecting(server.getsockname())))
+        # It ends with 1, since nobody reads.
+        subprocess.run(("fio", *keys), check=False, capture_output=True)
+        server.setblocking(False)
+        server.accept()[0].close()
 
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
