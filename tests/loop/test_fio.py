@@ -13,6 +13,7 @@ from fsconsole.journal.past import read_state
 from fsconsole.model.metrics import Metric
 from fsconsole.model.state import CellStatus
 from fsconsole.text import KIB, MIB
+from tests.loop.gauged import assert_gauged
 from tests.loop.runs import carry_out, fsconsole, written
 from tests.loop.test_programs import HEAD, figures
 
@@ -27,6 +28,7 @@ rw=write
 size=2m
 numjobs=2
 fdatasync=16
+rate=2m
 
 [reads]
 stonewall
@@ -129,3 +131,4 @@ def test_fio_makes_the_same_files_as_the_built_in_generator_and_each_reads_the_o
     assert 0 < job[Metric.DURABLE] < job[Metric.WRITE], "fio's own clock starts after its preparations"
     # By fio's own account of its jobs, in steps of a tick; the launcher's has its preparations too.
     assert job[Metric.USER] + job[Metric.SYSTEM] > 0
+    assert_gauged(folder, 7)

@@ -14,6 +14,7 @@ from fsconsole.journal.past import read_state
 from fsconsole.model.metrics import Metric
 from fsconsole.model.state import CellState, CellStatus
 from fsconsole.text import MIB
+from tests.loop.gauged import assert_gauged
 from tests.loop.runs import carry_out
 
 HEAD = """
@@ -42,7 +43,9 @@ def figures(cell: CellState) -> dict[Metric, float]:
 
 
 def test_a_command_writes_in_a_directory_of_its_own_and_its_times_are_told(device: str, tmp_path: pathlib.Path) -> None:
-    sentence = "print('hello'); open('file', 'wb').write(bytes(2**20)); sum(range(3_000_000))"
+    # It writes for 0.8 s, so that a sample is taken meanwhile: two are taken a second.
+    rounds = "[(os.pwrite(fd, bytes(2**20), 0), time.sleep(0.05), os.fsync(fd)) for _ in range(16)]"
+    sentence = f"import os, time; print('hello'); fd = os.open('file', 66); {rounds}; sum(range(3_000_000))"
     plan = f'{HEAD}workload = [{{ name = "a program", kind = "command", argv = ["{sys.executable}", "-c", "{sentence}"] }}]\n'
     done, folder = carry_out(plan, device, tmp_path)
     assert done.returncode == 0, done.stderr
@@ -51,6 +54,7 @@ def test_a_command_writes_in_a_directory_of_its_own_and_its_times_are_told(devic
     told = figures(cell)
     assert told[Metric.FILES_MAPPED] == 1
     assert 0 < told[Metric.USER] <= told[Metric.REAL] < told[Metric.REAL_DRAINED]
+    assert_gauged(folder, 0)
     assert any(b"hello" in path.read_bytes() for path in pathlib.Path(folder.path).rglob("*") if path.is_file())
 
 
