@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -34,20 +33,6 @@ class Ring:
     slots: tuple[float | None, ...]
     at: int
     """The slot that was written last; those after it are the oldest."""
-
-
-def ring_of(points: Iterable[tuple[int, float | None]]) -> Ring | None:
-    """Return (time in ns, value) as a ring with the highest value of each second; None without any value."""
-    known = [(at_ns // 10**9, value) for at_ns, value in points if value is not None]
-    if not known:
-        return None
-    newest = max(second for second, _ in known)
-    slots: list[float | None] = [None] * RING_SLOTS
-    for second, value in known:
-        if second > newest - RING_SLOTS:
-            there = slots[second % RING_SLOTS]
-            slots[second % RING_SLOTS] = value if there is None else max(there, value)
-    return Ring(tuple(slots), newest % RING_SLOTS)
 
 
 @dataclass(frozen=True, slots=True)

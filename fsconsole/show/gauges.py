@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
-from operator import attrgetter
 
 from fsconsole.model.sample import (
     BdiStats,
@@ -19,8 +18,9 @@ from fsconsole.model.sample import (
     Temperature,
     Writeback,
 )
-from fsconsole.show.charts import GaugeValue, Part, Threshold, ring_of, round_above
+from fsconsole.show.charts import GaugeValue, Part, Ring, Threshold, round_above
 from fsconsole.show.history import RunSnapshot
+from fsconsole.show.minute import READ, WRITTEN, sum_of
 from fsconsole.text import pad_left, pad_right, printable, shorten_middle, wrap
 from fsconsole.units import (
     brief_bytes,
@@ -59,8 +59,8 @@ def gauges(snapshot: RunSnapshot) -> tuple[GaugeValue, ...]:
         busy,
         _pressure("I/O wait", sample.pressure, "io"),
         *_temperature(sample.temperature),
-        _rate("write", _sum(sample, _WRITTEN), write),
-        _rate("read", _sum(sample, _READ), read),
+        _rate("write", sum_of(sample, WRITTEN), write),
+        _rate("read", sum_of(sample, READ), read),
         _bdi(sample.bdi, write[0]),
         queue,
         latency,
@@ -70,7 +70,7 @@ def gauges(snapshot: RunSnapshot) -> tuple[GaugeValue, ...]:
         *(_lower(device, write[0]) for device in sample.devices if device.role is not Role.TARGET),
     )
     return (
-        *(_with_history(gauge, snapshot.history.recent) for gauge in first),
+        *(_with_history(gauge, snapshot.history.minute) for gauge in first),
         *(
             replace(_cpu(cpu.shares), label=f"CPU {cpu.number}", text=f"{cpu.shares.busy:.0f} % busy")
             for cpu in sample.per_cpu
@@ -78,36 +78,9 @@ def gauges(snapshot: RunSnapshot) -> tuple[GaugeValue, ...]:
     )
 
 
-_WRITTEN, _READ = attrgetter("write_bytes_s"), attrgetter("read_bytes_s")
-
-
-def _sum(sample: Sample, figure: Callable[[DeviceRates], float]) -> float | None:
-    targets = sample.targets
-    return sum(map(figure, targets)) if targets else None
-
-
-def _busiest(sample: Sample) -> float | None:
-    return max((min(device.utilisation_percent, 100.0) for device in sample.targets), default=None)
-
-
-_HISTORIES: Mapping[str, Callable[[Sample], float | None]] = {
-    "CPU": lambda sample: sample.cpu.busy,
-    "busy": _busiest,
-    "I/O wait": lambda sample: None if sample.pressure is None else sample.pressure.io_some_percent,
-    "temp": lambda sample: None if sample.temperature is None else sample.temperature.highest_c,
-    "write": lambda sample: _sum(sample, _WRITTEN),
-    "read": lambda sample: _sum(sample, _READ),
-    "mem wait": lambda sample: None if sample.pressure is None else sample.pressure.memory_some_percent,
-    "CPU wait": lambda sample: None if sample.pressure is None else sample.pressure.cpu_some_percent,
-}
-"""Gauges with a history of a minute, by their labels."""
-
-
-def _with_history(gauge: GaugeValue, recent: Sequence[Sample]) -> GaugeValue:
-    figure = _HISTORIES.get(gauge.label)
-    if figure is None or gauge.value is None:
-        return gauge
-    return replace(gauge, history=ring_of((sample.monotonic_ns, figure(sample)) for sample in recent))
+def _with_history(gauge: GaugeValue, minute: Mapping[str, Ring]) -> GaugeValue:
+    ring = None if gauge.value is None else minute.get(gauge.label)
+    return gauge if ring is None else replace(gauge, history=ring)
 
 
 def write_limit(snapshot: RunSnapshot) -> tuple[float, str]:

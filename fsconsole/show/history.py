@@ -7,8 +7,8 @@ so that a peak is never lost and hours cost as much as minutes.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
@@ -19,6 +19,8 @@ from fsconsole.model.plan import ASSUME_CLEAN, Cell, Plan
 from fsconsole.model.sample import Sample
 from fsconsole.model.state import CellStatus, RunState, RunStatus
 from fsconsole.results.figures import cell_names
+from fsconsole.show.charts import Ring
+from fsconsole.show.minute import Figures, Minute, highest
 from fsconsole.show.progress import begun_ns, mean_cell_s
 from fsconsole.show.race import Ranking
 from fsconsole.text import cells_of, printable
@@ -30,10 +32,8 @@ MINUTE_S = 60.0
 MOST_RECENT = 360
 """A minute and a half at 4 Hz."""
 
-Figures = tuple[float | None, ...]
-"""Bytes/s of the devices and of the application, bytes dirty, CPU in percent: the highest of a slot."""
 DEVICE, APP, PENDING, CPU = range(4)
-"""Places in Figures."""
+"""Places in a slot's figures: bytes/s of the devices and of the application, bytes dirty, CPU in percent; the highest of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,8 @@ class History:
     """Of the last finished cell of the same variant."""
     recent: tuple[Sample, ...] = ()
     """The last minute whole, ascending, without the figures per CPU."""
+    minute: Mapping[str, Ring] = field(default_factory=dict)
+    """The same of the gauges that have a ring, by their labels."""
     best_write_bytes_s: float = 0.0
     best_read_bytes_s: float = 0.0
 
@@ -85,9 +87,8 @@ class Tracer:
         return Trace(self.cell, self._slot_s, points)
 
     def _put(self, slot: int, figures: Figures) -> None:
-        known = self._slots.get(slot, figures)
-        both = zip(known, figures, strict=True)
-        self._slots[slot] = tuple(max((y for y in pair if y is not None), default=None) for pair in both)
+        known = self._slots.get(slot)
+        self._slots[slot] = figures if known is None else highest(known, figures)
 
 
 class Keeper:
@@ -96,6 +97,7 @@ class Keeper:
     def __init__(self) -> None:
         self._current: Tracer | None = None
         self._recent: deque[Sample] = deque(maxlen=MOST_RECENT)
+        self._minute = Minute()
         self._best = (0.0, 0.0)
         self._oldest_ns: int | None = None
         self.ghost: Trace | None = None
@@ -109,6 +111,7 @@ class Keeper:
         """Take new samples, in their order."""
         for sample in samples:
             self._recent.append(replace(sample, per_cpu=()))
+            self._minute.add(sample)
             point = point_of(sample)
             self.add_best(point.write_bytes_s, point.read_bytes_s)
             if point.cell is None:
@@ -122,7 +125,9 @@ class Keeper:
     def add_minute(self, samples: Iterable[Sample]) -> None:
         """Take the samples before those that were taken, ascending, for the last minute alone."""
         kept = [*(replace(sample, per_cpu=()) for sample in samples), *self._recent]
-        self._recent = deque(kept, maxlen=MOST_RECENT)
+        self._recent, self._minute = deque(kept, maxlen=MOST_RECENT), Minute()
+        for sample in self._recent:
+            self._minute.add(sample)
 
     def add_older(self, points: Iterable[Point], state: RunState) -> bool:
         """Take old points, the latest first; return whether older ones would still be of use."""
@@ -154,6 +159,7 @@ class Keeper:
             current=self._current.trace() if self._current is not None else None,
             ghost=self.ghost,
             recent=tuple(one for one in self._recent if since_ns <= one.monotonic_ns <= newest_ns),
+            minute=self._minute.rings(),
             best_write_bytes_s=self._best[0],
             best_read_bytes_s=self._best[1],
         )

@@ -28,12 +28,12 @@ from fsconsole.show.history import (
     FIRST_SLOT_S,
     MINUTE_S,
     PENDING,
-    Figures,
     RunSnapshot,
     Trace,
     figures_of,
 )
 from fsconsole.show.lines import TextLine, block
+from fsconsole.show.minute import Figures
 from fsconsole.show.progress import (
     begun_ns,
     cell_head,

@@ -127,6 +127,7 @@ def test_the_past_read_backwards_gives_what_was_seen_live() -> None:
     assert not late.add_older(map(point_of, reversed(samples[:-1])), state)
     assert late.history().current == live.history().current
     assert late.history().recent == live.history().recent
+    assert late.history().minute == live.history().minute
 
 
 def test_reading_backwards_ends_at_the_cell_that_is_not_shown_and_at_a_reboot() -> None:

@@ -18,6 +18,7 @@ from fsconsole.show.charts import GaugeValue
 from fsconsole.show.gauges import TEXT_CELLS, age_words, gauges
 from fsconsole.show.history import History, RunSnapshot, Trace
 from fsconsole.show.lines import TextLine
+from fsconsole.show.minute import Minute
 from fsconsole.show.run import (
     Plotted,
     answer_words,
@@ -384,7 +385,10 @@ def test_the_chart_of_the_cpu_is_in_percent_and_what_is_drawn_goes_around() -> N
 
 def test_gauges_have_the_last_minute_and_a_temperature_where_a_sensor_tells_it() -> None:
     hot = full(temperature=Temperature(45.0, 62.0), monotonic_ns=71 * build.SECOND_NS)
-    shown = of(replace(looked_at(hot), history=History(recent=(full(monotonic_ns=70 * build.SECOND_NS), hot))))
+    minute = Minute()
+    for sample in (full(monotonic_ns=70 * build.SECOND_NS), hot):
+        minute.add(sample)
+    shown = of(replace(looked_at(hot), history=History(minute=minute.rings())))
     assert (shown["temp"].text, shown["temp"].value) == ("disk 45 C, machine 62 C", 62.0)
     for label, value in (("CPU", 30.0), ("busy", 98.2), ("I/O wait", 40.0)):
         ring = shown[label].history
