@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from fsconsole.text import error_reason
 
 POLL_S = 0.25
 """Four times a second: as often as a view is painted."""
+_READ_AGAIN_S = 1.0
+"""After that a journal is read though its files are as they were: a commit changes them before readers see it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +49,19 @@ class RunFollower:
         self.samples_before = self._cursor.sample
         """The id of the last sample that no poll gives."""
         self._is_first = True
+        self._read: tuple[float, object] = (-math.inf, ())
+        """When the whole journal was read last, by the monotonic clock, and its stamp before."""
 
     def poll(self) -> PollResult:
         """Return what is there now."""
         # Asked before reading: what a dying engine wrote last is in the journal by then.
         alive = is_alive(self.folder)
-        batch = self._reader.read_since(self._cursor)
+        # To open a journal takes most of a poll, and an engine writes half as often as it is polled.
+        now_s, stamp = time.monotonic(), (alive, *self.folder.stamp())
+        is_same = stamp == self._read[1] and now_s - self._read[0] < _READ_AGAIN_S
+        batch = Batch(self._cursor) if is_same else self._reader.read_since(self._cursor)
+        if not is_same:
+            self._read = now_s, () if batch.more else stamp
         self.state, self._cursor = fold(self.state, batch), batch.cursor
         # In the first batch it may be the last word of an earlier engine, of a run that is being resumed.
         said = not self._is_first and any(isinstance(seen, RunFinished) for seen in batch.observations)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import ExportFailed, JournalNewer, JournalUnusable, NotRoot
-from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.folder import RunFolder, Stamp
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import is_alive, list_runs
 from fsconsole.model import DEFAULT_RUNS_DIR
@@ -201,9 +201,6 @@ def size_bytes(folder: RunFolder) -> int:
     return total
 
 
-Stamp = tuple[object, ...]
-
-
 @dataclass(frozen=True, slots=True)
 class KnownRun:
     """A run's line and size, with what its files were like when they were read."""
@@ -230,12 +227,7 @@ def _stamp(folder: RunFolder) -> Stamp:
         alive: bool | str = is_alive(folder)
     except FsconsoleError as error:
         alive = str(error)
-    stamp: list[object] = [folder.path, alive]
-    for path in (folder.journal, folder.journal + "-wal", folder.last_word):
-        with suppress(OSError):
-            status = os.stat(path)
-            stamp += [path, status.st_ino, status.st_size, status.st_mtime_ns]
-    return tuple(stamp)
+    return alive, *folder.stamp()
 
 
 def state_of(folder: RunFolder) -> RunState | None:

@@ -70,6 +70,9 @@ class _Part:
         return os.path.join(folder.path, self._name)
 
 
+Stamp = tuple[object, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class RunFolder:
     """The folder of one run; its name is the run's id."""
@@ -99,6 +102,15 @@ class RunFolder:
     def is_imported(self) -> bool:
         """True if the run came by `fsconsole import`: it may be read and deleted, never changed or resumed."""
         return os.path.lexists(self.imported)
+
+    def stamp(self) -> Stamp:
+        """Return what differs once the journal, or the last word beside it, was written: their inodes, sizes and times."""
+        found: list[object] = [self.path]
+        for path in (self.journal, self.journal + "-wal", self.last_word):
+            with suppress(OSError):
+                status = os.stat(path)
+                found += [path, status.st_ino, status.st_size, status.st_mtime_ns]
+        return tuple(found)
 
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")

@@ -68,15 +68,22 @@ class Watch:
         self._has_minute = False
         self._past: int | None = None
         """The last sample of the curves' further past, 0 where they have none; None before it is known."""
+        self._latest: RunSnapshot | None = None
+        """The result of the last look, until more of the past is known."""
 
     def look(self) -> RunSnapshot:
-        """Return what is there now. Raises JournalNewer, JournalUnusable, NotRoot, OSError."""
+        """Return what is there now; of a living run the same object where nothing has come.
+
+        Raises JournalNewer, JournalUnusable, NotRoot, OSError.
+        """
         seen = self._follower.poll()
         if not os.path.lexists(self._folder.journal):
             # To its reader a journal that isn't there is one that is yet to come.
             raise JournalUnusable(path=self._folder.journal, why="it is gone")
-        self._keeper.add(seen.batch.samples, seen.state)
-        state = seen.state
+        latest, state = self._latest, seen.state
+        if latest is not None and latest.alive and seen.alive and state is latest.state:
+            return latest
+        self._keeper.add(seen.batch.samples, state)
         self._find_ghost(state)
         dead = not seen.alive and state.status is not RunStatus.FINISHED
         if dead:
@@ -86,7 +93,7 @@ class Watch:
             self._names = names_of(state.request.plan)
         if self._known is None or self._known[0] is not state.cells:
             self._known = (state.cells, known_of(state))
-        return RunSnapshot(
+        self._latest = RunSnapshot(
             folder=self._folder,
             state=state,
             names=self._names,
@@ -98,6 +105,7 @@ class Watch:
             read_only=not seen.alive and state.status is not RunStatus.FINISHED and is_read_only(self._folder),
             is_imported=self._folder.is_imported,
         )
+        return self._latest
 
     def _find_ghost(self, state: RunState) -> None:
         cell = self._keeper.cell
@@ -121,6 +129,7 @@ class Watch:
         """Read some more of the past; return whether there was any more of it. Raises as look()."""
         if not self._older:
             return False
+        self._latest = None
         state, journal = self._follower.state, self._folder.journal
         if not self._has_minute:
             self._has_minute = True
@@ -170,6 +179,7 @@ class Bridge:
 
     def _look_until_stopped(self) -> None:
         watch: Watch | None = None
+        told: Taken | None = None
         try:
             while not self._stopped.is_set():
                 wait_s = _IDLE_S
@@ -180,7 +190,9 @@ class Bridge:
                     found = error
                 except OSError as error:
                     found = JournalUnusable(path=self.folder.journal, why=error_reason(error))
-                self._put(found)
+                if found is not told:
+                    self._put(found)
+                    told = found
                 if watch is not None and isinstance(found, RunSnapshot):
                     due_s = time.monotonic() + (POLL_S if found.alive else _IDLE_S)
                     # An error in reading the past is met again, and reported, by the next poll.

@@ -2,16 +2,20 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
+from fsconsole.client import follow
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import JournalNewer, JournalUnusable
 from fsconsole.journal import last_word
+from fsconsole.journal.events import Batch, Cursor
 from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.reader import JournalReader
 from fsconsole.model.events import Observation, Outcome, RunFinished
 from fsconsole.model.state import CellStatus, RunStatus
 from fsconsole.show.history import RunSnapshot
@@ -98,6 +102,42 @@ def test_a_growing_run_is_followed_to_its_end(tmp_path: Path) -> None:
             until(lambda taken: is_snapshot(taken) and taken.state.cells[0].status is CellStatus.DONE)
             write(folder, (RunFinished(Outcome.DONE),))
         until(lambda taken: is_snapshot(taken) and taken.finished and not taken.alive)
+
+
+def test_a_journal_is_read_only_after_it_was_written_and_else_nothing_is_handed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_run(tmp_path)
+    write(folder, (STARTED, *IN_MKFS), finished=False)
+    reads: list[Cursor] = []
+    read_since = JournalReader.read_since
+
+    def noted(reader: JournalReader, cursor: Cursor, **options: int) -> Batch:
+        reads.append(cursor)
+        return read_since(reader, cursor, **options)
+
+    monkeypatch.setattr(JournalReader, "read_since", noted)
+    monkeypatch.setattr(follow, "_READ_AGAIN_S", 3600.0)
+    put: list[Taken] = []
+    monkeypatch.setattr(Bridge, "_put", lambda _bridge, found: put.append(found))
+    with FileLock.acquire(folder.lock):
+        watch = Watch(folder)
+        first = watch.look()
+        assert watch.look() is first
+        assert len(reads) == 1
+        write(folder, CELL_DONE, finished=False)
+        assert watch.look().state.cells[0].status is CellStatus.DONE
+        assert len(reads) == 2
+        with looking(folder):
+            wait_until(lambda: len(put) > 0, "the bridge looks")
+            time.sleep(0.1)
+            assert len(put) == 1
+        # A commit changes the files before it can be read: so they are read again though they are as they were.
+        reads.clear()
+        monkeypatch.setattr(follow, "_READ_AGAIN_S", 0.0)
+        watch.look()
+        assert len(reads) == 1
+    assert watch.look().dead
 
 
 def test_a_word_left_beside_the_journal_ends_the_run(tmp_path: Path) -> None:
