@@ -60,9 +60,9 @@ class Console:
             self._read(0.5)
         return self.received[-1][0]
 
-    def answer_s(self, key: bytes) -> float:
-        """Press a key and return the seconds until the first bytes of its answer; what was sent before is read first."""
-        self.read_for(0.05)
+    def answer_s(self, key: bytes, settling_s: float = 0.05) -> float:
+        """Press a key and return the seconds until the first bytes of its answer; what comes before is read for so long."""
+        self.read_for(settling_s)
         pressed_s, since = time.monotonic(), len(self.received)
         os.write(self._fd, key)
         while len(self.received) == since:
@@ -112,14 +112,15 @@ class Console:
 def console(
     *words: str, term: str = "linux", nice: int = 0, size: tuple[int, int] = (COLUMNS, LINES)
 ) -> Iterator[Console]:
-    """Give a console of that TERM, and end it."""
-    environ = {**os.environ, "TERM": term, "LANG": "C.UTF-8"}
-    environ.pop("NO_COLOR", None)
-    shown = Console(words, environ, nice, size)
-    try:
-        yield shown
-    finally:
-        shown.close()
+    """Give a console of that TERM, which keeps its drafts in a directory of its own, and end it."""
+    with tempfile.TemporaryDirectory() as state:
+        environ = {**os.environ, "TERM": term, "LANG": "C.UTF-8", "XDG_STATE_HOME": state}
+        environ.pop("NO_COLOR", None)
+        shown = Console(words, environ, nice, size)
+        try:
+            yield shown
+        finally:
+            shown.close()
 
 
 @contextlib.contextmanager
