@@ -17,7 +17,9 @@ from rich.text import Text
 from textual import work
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.cache import LRUCache
 from textual.command import CommandPalette
+from textual.css.stylesheet import Stylesheet
 from textual.filter import LineFilter
 from textual.screen import ModalScreen, Screen
 from textual.scrollbar import ScrollBar
@@ -40,6 +42,8 @@ _STARTS_POLL_S, _RUN_POLL_S = 0.05, 2.0
 _FAREWELL_S = 2.0
 _SIZE_AGAIN_S = 0.1
 """After a new size of the terminal; more than Textual's own 8 ms."""
+_MOST_SHEETS = 1000
+"""More than there are: each class of widgets has one."""
 _KEY_WORDS = {"↑": "up", "↓": "down", "←": "left", "→": "right", "⏎": "enter", "⌫": "bksp"}
 """Instead of arrows, which console fonts lack."""
 
@@ -48,6 +52,27 @@ def _screen(module: str, name: str) -> Screen[None]:
     """Return a new screen; its module is loaded when it is first shown, so that the first screen is there sooner."""
     made: Screen[None] = getattr(import_module(f"fsconsole.tui.screens.{module}"), name)()
     return made
+
+
+class _ParsedOnce(Stylesheet):
+    """Style sheets that are parsed once each.
+
+    The theme never changes, but for each screen that is opened first Textual takes the variables to have changed, and
+    parses all that there are again, some times.
+    """
+
+    def __init__(self, variables: dict[str, str]) -> None:
+        super().__init__(variables=variables)
+        self._parsed_with = variables
+        self._parse_cache = LRUCache(_MOST_SHEETS)
+
+    def set_variables(self, variables: dict[str, str]) -> None:
+        if variables != self._parsed_with:
+            super().set_variables(variables)
+            self._parsed_with = variables
+
+    def reparse(self) -> None:
+        self.parse()
 
 
 class ConsoleApp(App[None], inherit_bindings=False):
@@ -74,6 +99,7 @@ class ConsoleApp(App[None], inherit_bindings=False):
         self.animation_level = "none"
         self.register_theme(theme_of(session.terminal))
         self.theme = "fsconsole"
+        self.stylesheet = _ParsedOnce(self.get_css_variables())
         ScrollBar.renderer = BlockScrollBar
 
     def on_mount(self) -> None:

@@ -19,6 +19,9 @@ from textual.screen import Screen
 from fsconsole.tui import bridge, watch
 from fsconsole.tui.watch import BlockChanges, UdevWatch
 
+PARSE_RULES = Stylesheet._parse_rules
+"""Textual's own, for a test that counts what is parsed."""
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
@@ -68,13 +71,13 @@ def _unpainted(compositor: Compositor, screen_stack: list[Screen[object]]) -> No
 
 
 def _parsed_once() -> object:
-    parse, known = Stylesheet._parse_rules, {}
+    known: dict[object, list[RuleSet]] = {}
 
     def parsed(sheet: Stylesheet, *words: object, **options: object) -> list[RuleSet]:
         # Rules are never changed once they are read: the widgets of one console share them, too.
         key = (tuple(sheet._variables.items()), words, tuple(options.items()))
         if key not in known:
-            known[key] = parse(sheet, *words, **options)
+            known[key] = PARSE_RULES(sheet, *words, **options)
         return known[key]
 
     return parsed

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from textual.binding import Binding
+from textual.css import stylesheet
+from textual.css.model import RuleSet
 from textual.dom import DOMNode
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
@@ -22,6 +26,7 @@ from fsconsole.tui.widgets.chrome import Keys as Footer
 from fsconsole.tui.widgets.chrome import Sentence
 from tests.tui.at_devices import at_devices
 from tests.tui.at_plan import Hand, at_plan
+from tests.tui.conftest import PARSE_RULES
 from tests.tui.device_lists import FREE, LABELLED, STORAGE_BOX, listed
 from tests.tui.harness import SIZES, Scripted, classes_in, console, drive, picture
 from tests.tui.recorded import recorded
@@ -66,6 +71,28 @@ async def test_every_screen_is_reached_by_its_number_offers_its_keys_keeps_its_f
             app.screen.complain(error)
             shown = await shows(pilot, f"{error}{error.hint}", "5 Runs")
             assert "q Quit" in shown or size[0] < 80
+
+
+async def test_each_style_sheet_is_parsed_once_however_many_screens_are_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parse, parsed = stylesheet.parse, Counter[tuple[str, str, object]]()
+
+    def noted(scope: str, css: str, *words: object, **options: object) -> Iterable[RuleSet]:
+        # Its rank among the sheets of its classes is a part of its rules.
+        parsed[scope, css, options["tie_breaker"]] += 1
+        return parse(scope, css, *words, **options)
+
+    monkeypatch.setattr(stylesheet, "parse", noted)
+    monkeypatch.setattr(stylesheet.Stylesheet, "_parse_rules", PARSE_RULES)
+    async with drive(console(runs_dir=tmp_path, folder=recorded("grid", tmp_path))) as pilot:
+        for key, ready in zip("12345", READY.values(), strict=True):
+            await pilot.press(key)
+            await shows(pilot, ready.replace("17 devices", "1 Devices"))
+        await pilot.press("question_mark")
+        await shows(pilot, "Keys")
+    assert len(parsed) > 20
+    assert set(parsed.values()) == {1}
 
 
 async def test_a_sentence_that_fits_no_screen_leaves_room_and_scrolls_and_is_broken_anew_in_another_size() -> None:
