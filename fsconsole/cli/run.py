@@ -179,9 +179,8 @@ def _living(runs: str, run: str, command: str) -> RunFolder | None:
     None where no run is named and none is running. Raises SeveralLive, RunMissing, RunAmbiguous.
     """
     from fsconsole.cli.complaint import choose
-    from fsconsole.client.runs import living_runs
     from fsconsole.errors.runs import SeveralLive
-    from fsconsole.journal.store import open_run
+    from fsconsole.journal.store import living_runs, open_run
 
     if run:
         return open_run(runs, run)

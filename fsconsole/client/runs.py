@@ -144,15 +144,6 @@ def look_at(folder: RunFolder) -> ListedRun:
     )
 
 
-def living_runs(runs_dir: str) -> tuple[RunFolder, ...]:
-    """Return the runs that an engine carries out now, newest first; one whose lock can't be read is none."""
-    living = []
-    for folder in list_runs(runs_dir):
-        with suppress(FsconsoleError):
-            living += [folder] if is_alive(folder) else []
-    return tuple(living)
-
-
 _NEWEST = 5
 """Runs in which a spread is looked for: each takes up to 0.2 s to read."""
 

@@ -12,9 +12,10 @@ import sqlite3
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 
+from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import (
     JournalUnusable,
     NoRuns,
@@ -294,6 +295,15 @@ def is_alive(folder: RunFolder) -> bool:
         raise NotRoot(what=f"Reading {folder.lock}") from error
     except OSError as error:
         raise JournalUnusable(path=folder.lock, why=error_reason(error)) from error
+
+
+def living_runs(runs_dir: str) -> tuple[RunFolder, ...]:
+    """Return the runs that an engine carries out now, newest first; one whose lock can't be read is none."""
+    living = []
+    for folder in list_runs(runs_dir):
+        with suppress(FsconsoleError):
+            living += [folder] if is_alive(folder) else []
+    return tuple(living)
 
 
 @contextmanager

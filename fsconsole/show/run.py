@@ -1,4 +1,4 @@
-"""The Run screen: title, cells, current step, log, plot; and runs in progress at the start of the console."""
+"""The Run screen: title, cells, current step, log, plot."""
 
 from __future__ import annotations
 
@@ -9,18 +9,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from fsconsole.client.runs import living_runs
-from fsconsole.errors import FsconsoleError
 from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.past import read_state
-from fsconsole.journal.store import is_alive, list_runs
-from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.model.events import CommandFinished, ControlAnswer, Verb
 from fsconsole.model.plan import StepKind
 from fsconsole.model.rounds import causes_of
-from fsconsole.model.state import OPEN_STATUSES, CellState, CellStatus, RunState, RunStatus, StepState
+from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
 from fsconsole.results.figures import status_words
 from fsconsole.show.charts import PlotValue, Series, Strips, Threshold, round_above
+from fsconsole.show.going import runs_option
 from fsconsole.show.history import (
     APP,
     CPU,
@@ -41,7 +37,6 @@ from fsconsole.show.progress import (
     command_words,
     done_share,
     is_paused,
-    place_words,
     rates_words,
     run_words,
     steps_line,
@@ -60,82 +55,6 @@ from fsconsole.text import (
 )
 from fsconsole.units import brief_bytes, format_guess, format_rate, format_seconds
 
-
-@dataclass(frozen=True, slots=True)
-class Going:
-    """A run with a living engine; both texts are printable."""
-
-    folder: RunFolder
-    title: str
-    place: str
-
-
-def living(runs_dir: str) -> RunFolder | None:
-    """Return the newest run with a living engine, or None. Raises NotRoot, RunsReadOnly."""
-    return next((folder for folder in list_runs(runs_dir) if is_alive(folder)), None)
-
-
-def going(runs_dir: str, now_ns: int) -> tuple[Going, ...]:
-    """Return all runs that go on, the newest first; now_ns is CLOCK_MONOTONIC. Raises as living()."""
-    found = []
-    for folder in list_runs(runs_dir):
-        if is_alive(folder):
-            try:
-                state = read_state(folder)
-            except FsconsoleError as error:
-                found.append(Going(folder, folder.name, printable(str(error))))
-                continue
-            plan, place = state.request.plan, place_words(state, now_ns)
-            place = f"{place}, on {', '.join(plan.targets)}" if plan.targets else place
-            found.append(Going(folder, printable(plan.title.strip() or folder.name), printable(place)))
-    return tuple(found)
-
-
-def still_running(runs_dir: str) -> tuple[str, ...]:
-    """Return a sentence for each run that goes on when the console is left. Raises NotRoot, RunsReadOnly."""
-    place = _where(runs_dir)
-    return tuple(
-        f"Run {run.name} is still running; `fsconsole` or `fsconsole attach {run.name}{place}` shows it again."
-        for run in living_runs(runs_dir)
-    )
-
-
-def _where(runs_dir: str) -> str:
-    return "" if runs_dir == DEFAULT_RUNS_DIR else f" --runs {shlex.quote(runs_dir)}"
-
-
-RUNNING = "RUNNING"
-
-
-def head_words(folder: RunFolder, before: str) -> str:
-    """Return that a run goes on, or how one that did so before has ended; empty for a run of the past."""
-    try:
-        if is_alive(folder):
-            return RUNNING
-        if before != RUNNING:
-            return before
-        state = read_state(folder)
-    except FsconsoleError:
-        return ""
-    if state.status is not RunStatus.FINISHED:
-        return "DIED"
-    is_whole = all(cell.status not in OPEN_STATUSES for cell in state.cells)
-    return "FINISHED" if is_whole else "STOPPED"
-
-
-def question(runs: Sequence[Going]) -> str:
-    """Return the heading above the runs in progress."""
-    return "A run is in progress:" if len(runs) == 1 else f"{len(runs)} runs are in progress, newest first:"
-
-
-def line_of(runs: Sequence[Going]) -> str:
-    """Return in one sentence that runs go on, where there is no place for a question."""
-    newest = f"{runs[0].title}, {runs[0].place}"
-    if len(runs) == 1:
-        return f"A run is in progress: {newest}; 3 shows it."
-    return f"{len(runs)} runs are in progress; the newest is {newest}. 3 shows it, 5 lists all."
-
-
 _TAKEN = {
     Verb.PAUSE: "Pausing before the next cell",
     Verb.CONTINUE: "Continuing",
@@ -151,7 +70,7 @@ TAKEN_BACK = "The stop is taken back: the run goes on after this cell."
 def answer_words(verb: Verb, answer: ControlAnswer, folder: RunFolder) -> str:
     """Return the effect of a request that an engine took, and its current step: "Stopping now (cell 7, mkfs)."."""
     stops = verb in (Verb.STOP_AFTER, Verb.STOP_NOW)
-    resume = f"fsconsole resume {folder.name}{_where(os.path.dirname(folder.path))}"
+    resume = f"fsconsole resume {folder.name}{runs_option(os.path.dirname(folder.path))}"
     later = f" `{resume}` finishes the run later." if stops else ""
     return f"{_TAKEN[verb]} ({printable(_plain_step(answer.step)) or 'starting'}).{later}"
 

@@ -27,7 +27,7 @@ from textual.scrollbar import ScrollBar
 from fsconsole.client.children import Children
 from fsconsole.errors import ConsoleFailed, FsconsoleError, NoTerminal
 from fsconsole.journal.folder import RunFolder
-from fsconsole.show.run import going, head_words, line_of, still_running
+from fsconsole.show.going import going, head_words, line_of, still_running
 from fsconsole.show.terminal import Colours, is_screen, terminal_of
 from fsconsole.text import printable
 from fsconsole.tui import keys

@@ -24,8 +24,8 @@ from fsconsole.plan import draft as parts
 from fsconsole.plan.outcome import Outcome, ThisMachine
 from fsconsole.plan.planfile import VariantText
 from fsconsole.plan.read import read_plan
+from fsconsole.show.going import Going
 from fsconsole.show.lines import Line, TextLine
-from fsconsole.show.run import Going
 from fsconsole.show.terminal import ASCII, SAFE, Colours, Glyphs
 from fsconsole.text import printable
 from fsconsole.tui import screens

@@ -23,7 +23,7 @@ from fsconsole.model.answers import PlanAnswer
 from fsconsole.model.device import Identity
 from fsconsole.model.state import RunState
 from fsconsole.show import confirm as view
-from fsconsole.show.run import Going, going
+from fsconsole.show.going import Going, going
 from fsconsole.show.runs import lost_words
 from fsconsole.tui import keys
 from fsconsole.tui.screens.base import LEAST_COLUMNS, LEAST_LINES, ConsoleScreen

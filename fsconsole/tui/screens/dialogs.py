@@ -17,8 +17,8 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, Label, OptionList, Static
 
 from fsconsole.journal.folder import RunFolder
+from fsconsole.show.going import Going, question
 from fsconsole.show.lines import Line, TextLine, text_lines
-from fsconsole.show.run import Going, question
 from fsconsole.tui import keys
 from fsconsole.tui.session import Session, session_of
 from fsconsole.tui.terminal import lines, plain

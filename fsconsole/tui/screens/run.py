@@ -26,6 +26,7 @@ from fsconsole.model.state import OPEN_STATUSES, CellState, RunState, RunStatus
 from fsconsole.show import run as view
 from fsconsole.show.charts import GaugeValue
 from fsconsole.show.gauges import age_words, gauges
+from fsconsole.show.going import living
 from fsconsole.show.history import RunSnapshot, Trace
 from fsconsole.show.race import Ranking, RankingTable, ranking_table
 from fsconsole.text import cells_of
@@ -224,7 +225,7 @@ class RunScreen(ConsoleScreen):
     def _follow(self) -> None:
         if self.session.folder is None:
             with self.complaining():
-                self.session.folder = view.living(self.session.runs_dir)
+                self.session.folder = living(self.session.runs_dir)
         folder = self.session.folder
         self.set_class(folder is None, "-nothing")
         if folder is None or (self._bridge is not None and self._bridge.folder == folder):

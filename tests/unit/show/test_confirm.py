@@ -12,7 +12,7 @@ from fsconsole.errors import ChildFailed
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.answers import PlanAnswer
 from fsconsole.show.confirm import asking_words, changes, may_begin, offer_rows
-from fsconsole.show.run import Going
+from fsconsole.show.going import Going
 from fsconsole.text import cells_of
 from tests.tui.offers import document, hazard, target
 

@@ -16,7 +16,8 @@ from fsconsole.journal.past import read_state
 from fsconsole.journal.store import list_runs
 from fsconsole.model.state import CellState
 from fsconsole.results.table import lay_out
-from fsconsole.show.run import OUTPUT_BYTES, living, log_rows
+from fsconsole.show.going import living
+from fsconsole.show.run import OUTPUT_BYTES, log_rows
 from fsconsole.show.runs import Digest, RunEntry, _curve, list_words, matches, run_lines, runs_table
 from fsconsole.system.locks import FileLock
 from fsconsole.text import cells_of
