@@ -83,7 +83,7 @@ async def test_screen_and_log_look_as_kept(tmp_path: Path, size: tuple[int, int]
             assert_looks_as_kept(pilot, f"{kept}-{size[0]}x{size[1]}")
 
 
-async def test_only_what_has_come_is_painted_and_after_a_second_the_times(
+async def test_only_what_has_come_is_painted_and_after_a_second_times_and_figures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with drive(console(folder=recorded("killed", tmp_path), runs_dir=tmp_path), "3") as pilot:
@@ -102,6 +102,14 @@ async def test_only_what_has_come_is_painted_and_after_a_second_the_times(
             screen.snapshot = known
             screen._paint_news()
             assert painted.pop() is known
+        sampled = replace(seen.state, last_sample=replace(seen.sample))
+        screen.snapshot = replace(seen, state=sampled, sample=sampled.last_sample)
+        screen._paint_news()
+        assert painted == []
+        stopping = replace(sampled, stops_after=True)
+        screen.snapshot = replace(seen, state=stopping, sample=stopping.last_sample)
+        screen._paint_news()
+        assert painted.pop() is screen.snapshot
         screen.snapshot = seen
         screen._painted_s -= 1.0
         screen._paint_news()

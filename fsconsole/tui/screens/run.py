@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
@@ -41,8 +42,8 @@ from fsconsole.tui.widgets.lists import List
 from fsconsole.tui.widgets.rows import Keyed, Numbered, Spans, Texts
 
 _AGAIN_S = 1.0
-_TIMES_S = 1.0
-"""Between paintings while nothing comes: only times have changed."""
+_FIGURES_S = 1.0
+"""Between paintings while nothing comes but samples: rings have a slot a second, and times are told in seconds."""
 
 
 class LogScreen(Dialog[None]):
@@ -298,10 +299,15 @@ class RunScreen(ConsoleScreen):
         snapshot = self.snapshot
         if snapshot is None:
             return
-        # Samples come half as often as this.
-        is_new = snapshot.state is not self._state or self._has_figures(snapshot)
-        if is_new or time.monotonic() - self._painted_s >= _TIMES_S:
+        if time.monotonic() - self._painted_s >= _FIGURES_S or self._has_news(snapshot):
             self.paint()
+
+    def _has_news(self, snapshot: RunSnapshot) -> bool:
+        """Return whether there is more than another sample, with which figures move."""
+        known = self._state
+        if known is None or snapshot.sample is self._sample:
+            return snapshot.state is not known or self._has_figures(snapshot)
+        return replace(snapshot.state, last_sample=None) != replace(known, last_sample=None)
 
     def _has_figures(self, snapshot: RunSnapshot) -> bool:
         """Return whether there are other figures than those painted; the past of a run that is opened comes in parts."""

@@ -110,9 +110,11 @@ def difference(before: Line, after: Line) -> tuple[int, int]:
     # Most lines are as they were: that is found out without a look at each column.
     if before == after:
         return 0, 0
-    differs = list(map(ne, before, after))
-    first = differs.index(True)
-    return first, len(differs) - differs[::-1].index(True) - first
+    first, after_last = (
+        next(place for place, differs in enumerate(map(ne, *ways)) if differs)
+        for ways in ((before, after), (reversed(before), reversed(after)))
+    )
+    return first, len(after) - after_last - first
 
 
 _LEAST_BAR = 6
