@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import ExportFailed, JournalNewer, JournalUnusable, NotRoot
@@ -24,7 +24,7 @@ from fsconsole.results.figures import RESUME, as_left, count_cells, status_words
 from fsconsole.results.spread import spread_of
 from fsconsole.system.files import new_file
 from fsconsole.system.mounts import read_mounts
-from fsconsole.text import decode, error_reason
+from fsconsole.text import decode, error_reason, printable
 
 _NO_WRITES = frozenset({"ro", "emergency_ro", "shutdown"})
 """Mount options; ext4 that met an error shows the second, and is "rw" all the same (man 5 ext4, errors)."""
@@ -90,9 +90,9 @@ def look(folder: RunFolder) -> Look:
         why = error_reason(error)
         raise JournalUnusable(path=folder.journal, why=why) from error
     words = status_words(state, alive=alive, read_only=read_only, is_imported=folder.is_imported)
-    gone = "" if alive else _file_gone(state)
+    gone = "" if alive else file_gone(state)
     if RESUME in words and gone:
-        words = f"{words.partition(RESUME)[0]}; it can't be resumed, its scratch file {gone} is gone"
+        words = f"{words.partition(RESUME)[0]}{NOT_RESUMED}its scratch file {gone} is gone"
     return Look(state, alive, resumed_from(words, os.path.dirname(folder.path)))
 
 
@@ -103,33 +103,51 @@ def resumed_from(standing: str, runs_dir: str) -> str:
     return f"{standing} --runs {shlex.quote(runs_dir)}"
 
 
-def _file_gone(state: RunState) -> str:
+NOT_RESUMED = "; it can't be resumed, "
+"""Between a run's standing and why, where it was cut short."""
+
+
+def file_gone(state: RunState) -> str:
     """Return the file of a run's scratch device that was removed; empty where none was. A disk may be plugged in again."""
-    for target in state.request.targets:
+    for path in _scratch_files(state):
         try:
-            if target.identity.scratch_id and target.backing_file:
-                os.stat(target.backing_file)
+            os.stat(path)
         except FileNotFoundError:
-            return target.backing_file
+            return path
         except OSError:
             # It can't be told, as without root.
             continue
     return ""
 
 
+def gone_words(path: str) -> str:
+    """Return why a run whose scratch file was removed can't be resumed."""
+    return f"Its scratch file {printable(path)} is gone, so it can't go on."
+
+
+def _scratch_files(state: RunState) -> tuple[str, ...]:
+    targets = state.request.targets
+    return tuple(one.backing_file for one in targets if one.identity.scratch_id and one.backing_file)
+
+
 def look_at(folder: RunFolder) -> ListedRun:
     """Return one run's line; whatever is wrong with its folder is said in it."""
+    return _look_at(folder)[0]
+
+
+def _look_at(folder: RunFolder) -> tuple[ListedRun, tuple[str, ...]]:
+    """Return one run's line, and its scratch files."""
     try:
         seen = look(folder)
     except FsconsoleError as error:
         what = "damaged"
         if isinstance(error, (NotRoot, JournalNewer)):
             what = "unreadable" if isinstance(error, NotRoot) else "newer"
-        return ListedRun(folder.name, "", None, 0, 0, f"{what}: {error}", what)
+        return ListedRun(folder.name, "", None, 0, 0, f"{what}: {error}", what), ()
     state, cells = seen.state, count_cells(seen.state)
     ended = state.status in (RunStatus.FINISHED, RunStatus.INTERRUPTED, RunStatus.NEW)
     status = state.status.value if seen.is_alive or ended else "dead"
-    return ListedRun(
+    listed = ListedRun(
         run_id=folder.name,
         title=state.request.plan.title,
         created_wall_ns=state.request.created_wall_ns,
@@ -142,6 +160,7 @@ def look_at(folder: RunFolder) -> ListedRun:
         runnable=cells.able,
         repeated=cells.repeated,
     )
+    return listed, _scratch_files(state)
 
 
 _NEWEST = 5
@@ -199,6 +218,8 @@ class KnownRun:
     listed: ListedRun
     size_bytes: int
     stamp: Stamp
+    scratch: Mapping[str, bool] = field(default_factory=dict)
+    """Its scratch files, and whether each was there."""
 
 
 def read_runs(folders: Sequence[RunFolder], known: dict[str, KnownRun]) -> dict[str, KnownRun]:
@@ -206,10 +227,15 @@ def read_runs(folders: Sequence[RunFolder], known: dict[str, KnownRun]) -> dict[
     found = {}
     for folder in folders:
         entry, stamp = known.get(folder.name), _stamp(folder)
-        if entry is None or entry.stamp != stamp:
-            entry = KnownRun(look_at(folder), size_bytes(folder), stamp)
+        if entry is None or entry.stamp != stamp or entry.scratch != _are_there(entry.scratch):
+            listed, scratch = _look_at(folder)
+            entry = KnownRun(listed, size_bytes(folder), stamp, _are_there(scratch))
         found[folder.name] = entry
     return found
+
+
+def _are_there(paths: Iterable[str]) -> dict[str, bool]:
+    return {path: os.path.lexists(path) for path in paths}
 
 
 def _stamp(folder: RunFolder) -> Stamp:

@@ -253,6 +253,8 @@ class RunSnapshot:
     """True if its disk takes no writes; asked of a dead run alone."""
     is_imported: bool = False
     """True if it is another machine's, which is never resumed here."""
+    file_gone: str = ""
+    """The file of its scratch device, where that was removed: then it can't be resumed. Asked where no engine lives."""
 
     @property
     def finished(self) -> bool:

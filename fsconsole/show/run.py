@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from fsconsole.client.runs import gone_words
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.events import CommandFinished, ControlAnswer, Verb
 from fsconsole.model.plan import StepKind
@@ -209,12 +210,13 @@ def step_line(snapshot: RunSnapshot, now_ns: int, width: int) -> str:
     state = snapshot.state
     if snapshot.finished or snapshot.is_imported:
         return "The run is over; enter shows its results."
+    gone = gone_words(snapshot.file_gone) if snapshot.file_gone else ""
     if snapshot.dead and state.status is RunStatus.NEW:
-        return "Never started; r starts it."
+        return f"Never started. {gone}" if gone else "Never started; r starts it."
     if snapshot.dead and state.status is RunStatus.INTERRUPTED:
-        return "Interrupted and cleaned up: r resumes the run."
+        return f"Interrupted and cleaned up. {gone}" if gone else "Interrupted and cleaned up: r resumes the run."
     if snapshot.dead:
-        return "Its engine died: C cleans up, r resumes the run."
+        return f"Its engine died: C cleans up. {gone}" if gone else "Its engine died: C cleans up, r resumes the run."
     if state.current_cell is None:
         return "Paused before the next cell; p continues." if is_paused(state) else "between cells"
     all_steps = width >= ALL_STEPS_COLUMNS

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from fsconsole.client.runs import ListedRun, look
+from fsconsole.client.runs import NOT_RESUMED, ListedRun, look
 from fsconsole.errors import FsconsoleError
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.figures import Publication
@@ -52,9 +52,11 @@ class Digest:
     curve: str = ""
     best: str = ""
     why_best: str = ""
-    """Why nothing else may be the best, as a clause."""
+    """Why nothing else may be the best, or why there is none, as a clause; empty where there is nothing to compare."""
     cells: int = 0
     """Cells that the curve is of; where they are more than its marks, a mark is the mean of several."""
+    note: str = ""
+    """Why there is neither, as a sentence."""
 
 
 def digest_of(folder: RunFolder) -> Digest:
@@ -80,17 +82,28 @@ def _curve(rates: Sequence[float]) -> str:
 
 
 def _best(state: RunState) -> tuple[str, str]:
-    """Return the only row that may be the best, and why; empty where several may: nothing is ranked that is undecided."""
+    """Return the only row that may be the best, and why; no row where several may: nothing is ranked that is undecided."""
     try:
         grid = build_grid(state)
         found = advise(state, grid, safety_of)
     except FsconsoleError:
         return "", ""
-    if len(found.best) != 1 or not found.others:
+    judged = len(found.best) + len(found.others)
+    if not found.best:
+        return "", "every variant misses a limit"
+    if len(found.best) > 1:
+        return "", f"{len(found.best)} of {judged} variants may be the best"
+    if not found.others:
         return "", ""
     others = printable(found.others[0].candidate.title) if len(found.others) == 1 else "every other variant"
     limit = ", or misses a limit" if requirements_of(state, grid).rows else ""
     return printable(found.best[0].candidate.title), f"{others} is decidedly behind by score{limit}"
+
+
+def refusal_words(name: str, listed: ListedRun) -> str:
+    """Return why a run can't be resumed that is over, or whose scratch file is gone."""
+    standing, _, why = printable(listed.standing).partition(NOT_RESUMED)
+    return f"Run {printable(name)} can't be resumed: {why or standing}."
 
 
 def lost_words(state: RunState | None, wiped: str) -> str:
@@ -178,8 +191,11 @@ def run_lines(run: RunEntry, directory: str, width: int) -> tuple[TextLine, ...]
     facts.append(f"{format_bytes(run.size_bytes)} in {directory}")
     # Where a directory's name is long, the last lines take a key to be seen.
     lines += text_lines(_standing(run, run.listed), width, lead="-> ")
-    if run.digest is not None and run.digest.best:
-        lines += text_lines(f"best: {run.digest.best}; {run.digest.why_best}; Enter, then A says why", width)
+    if run.digest is not None and (run.digest.best or run.digest.why_best):
+        best = run.digest.best or "not decided"
+        lines += text_lines(f"best: {best}; {run.digest.why_best}; Enter, then A says why", width)
+    if run.digest is not None and run.digest.note:
+        lines += text_lines(run.digest.note, width)
     lines += text_lines("; ".join(facts), width)
     return (
         *lines,
@@ -228,7 +244,7 @@ def _row(run: RunEntry, mark: str, *, is_alike: bool) -> TableRow:
     tone = "strong" if run.is_living else ""
     # With its reason where that is short.
     said = printable(run.listed.standing).partition(RESUME)[0].partition(", and could not say why")[0]
-    said = said.partition("; it can't be resumed")[0]
+    said = said.partition(NOT_RESUMED)[0]
     said = (said if cells_of(said) <= _MOST_STANDING else said.partition(": ")[0].partition(", ")[0]) or "-"
     digest = run.digest or Digest()
     best = shorten_middle(digest.best, _MOST_BEST)

@@ -36,16 +36,32 @@ from fsconsole.tui.screens.dialogs import AskScreen, AttachScreen, Dialog, HelpS
 from fsconsole.tui.session import Session
 from fsconsole.tui.terminal import BriefFilter, ColourFilter, GlyphFilter, theme_of
 from fsconsole.tui.watch import in_background
-from fsconsole.tui.widgets.chrome import BlockScrollBar, Head
+from fsconsole.tui.widgets.chrome import BlockScrollBar, Head, Keys
 
 _STARTS_POLL_S, _RUN_POLL_S = 0.05, 2.0
 _FAREWELL_S = 2.0
+_PAINT_S = 0.5
+"""Longest wait for a sentence to be painted before a screen is made."""
 _SIZE_AGAIN_S = 0.1
 """After a new size of the terminal; more than Textual's own 8 ms."""
 _MOST_SHEETS = 1000
 """More than there are: each class of widgets has one."""
 _KEY_WORDS = {"↑": "up", "↓": "down", "←": "left", "→": "right", "⏎": "enter", "⌫": "bksp"}
 """Instead of arrows, which console fonts lack."""
+
+_OPENED = {
+    "devices": "the devices",
+    "plan": "the plan",
+    "run": "the run",
+    "results": "the results",
+    "runs": "the list of runs",
+}
+
+
+def _opening(mode: str, targets: Sequence[str]) -> str:
+    """Return what is opened, as a sentence."""
+    of = targets[0] if len(targets) == 1 else f"{len(targets)} devices"
+    return f"Opening {_OPENED[mode]}{f' for {of}' if targets and mode == 'plan' else ''} ..."
 
 
 def _screen(module: str, name: str) -> Screen[None]:
@@ -156,11 +172,14 @@ class ConsoleApp(App[None], inherit_bindings=False):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Give what the keys do, but movements, and what has no key; Textual's own commands make no sense here."""
+        footers = screen.query(Keys)
         for node, binding in offered(screen):
             if binding.id not in keys.MOVES:
+                # In the footer's words, which say what the key does now.
+                now = next(filter(None, (footer.label_of(binding.action) for footer in footers)), binding.description)
                 words = f"{binding.tooltip} ({self.get_key_display(binding)})"
                 run = partial(self.run_action, binding.action, default_namespace=node)
-                yield SystemCommand(binding.description, words, run)
+                yield SystemCommand(now, words, run)
         here = keys.places_of(type(screen))
         for use in keys.COMMANDS:
             if use.place in here and screen.check_action(use.action, ()):
@@ -174,6 +193,19 @@ class ConsoleApp(App[None], inherit_bindings=False):
         if not isinstance(self.screen, ModalScreen):
             # In words that every terminal can show.
             self.push_screen(CommandPalette(placeholder="Search actions", id="--command-palette"))
+
+    async def action_switch_mode(self, mode: str) -> None:
+        """Show a screen. Making one takes up to two seconds on a slow machine: what is opened is painted before that."""
+        shown = self.screen_stack[0]
+        if mode in self._screen_stacks or not isinstance(shown, ConsoleScreen):
+            self.switch_mode(mode)
+            return
+        with shown.announcing(_opening(mode, self.session.targets)):
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(shown.wait_for_refresh(), _PAINT_S)
+            # Keys that are pressed meanwhile wait: they are meant for the screen that is opened.
+            await in_background(partial(import_module, f"fsconsole.tui.screens.{mode}"))
+            self.switch_mode(mode)
 
     async def action_quit(self) -> None:
         """Leave; ctrl+c in a dialog may be meant for that alone, and closes it."""

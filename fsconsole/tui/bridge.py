@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import partial
 
 from fsconsole.client.follow import POLL_S, RunFollower
-from fsconsole.client.runs import is_read_only
+from fsconsole.client.runs import file_gone, is_read_only
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import JournalUnusable
 from fsconsole.journal.events import Cursor
@@ -104,6 +104,7 @@ class Watch:
             ranking=self._ranked(state),
             read_only=not seen.alive and state.status is not RunStatus.FINISHED and is_read_only(self._folder),
             is_imported=self._folder.is_imported,
+            file_gone="" if seen.alive or self._folder.is_imported else file_gone(state),
         )
         return self._latest
 

@@ -31,7 +31,7 @@ class Unstartable(Scripted):
 def _interpreter_gone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(module.sys, "executable", str(tmp_path / "gone" / "python"))
     # The recorded run can be resumed as if its scratch file was there.
-    monkeypatch.setattr("fsconsole.client.runs._file_gone", lambda _state: "")
+    monkeypatch.setattr("fsconsole.client.runs._scratch_files", lambda _state: ())
 
 
 async def press(pilot: Pilot[None], first: str, *further: str) -> None:

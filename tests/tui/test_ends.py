@@ -138,7 +138,7 @@ async def test_one_that_dies_while_the_list_is_looked_at_is_told_with_both_remed
 
 async def test_without_root_both_remedies_say_how(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # The recorded run can be resumed as if its scratch file was there.
-    monkeypatch.setattr("fsconsole.client.runs._file_gone", lambda _state: "")
+    monkeypatch.setattr("fsconsole.client.runs._scratch_files", lambda _state: ())
     folder = recorded("killed", tmp_path)
     children = Scripted()
     app = console(children, folder=folder, runs_dir=tmp_path, is_root=False)

@@ -77,7 +77,7 @@ async def test_a_plan_offers_commands_only_where_it_has_cells_and_options_their_
 
 
 async def test_a_run_offers_to_be_steered_while_it_goes_or_waits_and_its_results_once_it_is_over(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with drive(console(runs_dir=tmp_path / "none"), "3") as pilot:
         await shows(pilot, "No run is shown")
@@ -89,13 +89,17 @@ async def test_a_run_offers_to_be_steered_while_it_goes_or_waits_and_its_results
             await offers(pilot, going)
             run.record((ControlRequested(Verb.PAUSE), CellFinished(0, 1, Outcome.DONE)))
             await shows(pilot, "PAUSED")
-            await offers(pilot, going)
+            await offers(pilot, going.replace("Pause", "Continue").removesuffix(" l Log"))
     ended = {"grid": "enter Results l Log t Chart", "stopped": "r Resume.. enter Results l Log t Chart",
              "killed": "r Resume.. C Clean up enter Cell l Log t Chart"}  # fmt: skip
-    for name, keys in ended.items():
-        folder = recorded(name, tmp_path / "ended")
-        async with drive(console(folder=folder, runs_dir=tmp_path / "ended"), "3") as pilot:
-            await offers(pilot, keys)
+    for is_there in (False, True):
+        if is_there:
+            monkeypatch.setattr("fsconsole.client.runs._scratch_files", lambda _state: ())
+        for name, keys in ended.items():
+            folder = recorded(name, tmp_path / str(is_there))
+            async with drive(console(folder=folder, runs_dir=tmp_path), "3") as pilot:
+                # Without its scratch file a run can't be resumed.
+                await offers(pilot, keys if is_there else keys.removeprefix("r Resume.. "))
 
 
 @pytest.mark.parametrize("name", ["raw", "mail"])
@@ -113,7 +117,7 @@ async def test_runs_offer_what_fits_the_one_at_the_cursor_whether_none_one_or_tw
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The recorded runs can be resumed as if their scratch files were there.
-    monkeypatch.setattr("fsconsole.client.runs._file_gone", lambda _state: "")
+    monkeypatch.setattr("fsconsole.client.runs._scratch_files", lambda _state: ())
     async with in_the_list(console(runs_dir=tmp_path / "none")) as pilot:
         await offers(pilot, "/ Find i Import")
     all_recorded(tmp_path / "all")

@@ -229,7 +229,7 @@ async def test_o_on_run_and_on_results_opens_the_plan_of_the_run_as_it_was(mode:
 
 async def test_a_run_without_a_plan_that_can_be_read_says_so(tmp_path: Path) -> None:
     async with at_plan() as hand:
-        hand.screen.open_plan_of(None)
+        await hand.screen.open_plan_of(None)
         await hand.sees("No run is shown whose plan could be opened.")
         hand.screen.session.plan_of = RunFolder(str(tmp_path / "none"))
         hand.screen.on_screen_resume()

@@ -16,6 +16,7 @@ import pytest
 from fsconsole.client.children import Done
 from fsconsole.errors import ConsoleFailed, ExitCode
 from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import read_state
 from fsconsole.model.events import (
     CellFinished,
     CellStarted,
@@ -67,6 +68,13 @@ async def test_each_run_that_the_session_names_says_where_it_stands(tmp_path: Pa
             )
 
 
+@pytest.fixture
+def _scratch_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The recorded runs can be resumed as if their scratch files were there."""
+    monkeypatch.setattr("fsconsole.client.runs._scratch_files", lambda _state: ())
+
+
+@pytest.mark.usefixtures("_scratch_files")
 @pytest.mark.parametrize("size", SIZES)
 async def test_screen_and_log_look_as_kept(tmp_path: Path, size: tuple[int, int]) -> None:
     for name, key, words in (
@@ -364,6 +372,48 @@ async def test_the_log_of_a_run_that_was_imported_without_outputs_says_so_once(t
         assert "can't be read" not in shown
 
 
+async def test_of_a_paused_run_footer_help_and_palette_say_that_p_continues_it(tmp_path: Path) -> None:
+    with living_run(tmp_path) as run:
+        app = console(folder=run.folder, runs_dir=tmp_path)
+        async with drive(app, "3", size=(120, 60)) as pilot:
+            await shows(pilot, "WORKLOAD")
+            paused = (ControlRequested(Verb.PAUSE), CellFinished(0, 1, Outcome.DONE))
+            # The engine may have it before its journal does: a second p would continue.
+            for does, other, happens in (
+                ("Pause", "Continue", ()),
+                ("Continue", "Pause", ("p",)),
+                ("Continue", "Pause", paused),
+                ("Pause", "Continue", (ControlRequested(Verb.CONTINUE), *NEXT)),
+            ):
+                if happens == ("p",):
+                    await pilot.press("p")
+                elif happens:
+                    run.record(happens)
+                await shows(pilot, f"p {does} S Skip")
+                titles = {command.title for command in app.get_system_commands(app.screen)}
+                assert does in titles
+                assert other not in titles
+                await pilot.press("?")
+                assert f"{other}: wait" not in await shows(pilot, f"{does}: wait before the next cell, or go on")
+                await pilot.press("escape")
+                await until(pilot, lambda: "wait before" not in picture(pilot), "the help is closed")
+
+
+async def test_a_dead_run_whose_scratch_file_is_gone_says_so_and_is_not_offered_to_be_resumed(tmp_path: Path) -> None:
+    folder, children = recorded("killed", tmp_path), Scripted()
+    file = read_state(folder).request.targets[0].backing_file
+    assert not Path(file).exists()
+    gone = f"Its scratch file {file} is gone, so it can't go on."
+    async with drive(console(children, folder=folder, runs_dir=tmp_path), "3") as pilot:
+        assert "Resume" not in await shows(pilot, f"Its engine died: C cleans up. {gone}", "C Clean up")
+        await pilot.press("r")
+        await until(pilot, lambda: pilot.app.screen.said == gone, gone)
+        await pilot.press("p")
+        assert "r resumes" not in await shows(pilot, "there is nothing to pause", "4 shows its results.")
+    assert children.acted == []
+
+
+@pytest.mark.usefixtures("_scratch_files")
 async def test_a_dead_run_is_resumed_by_a_child_whose_failure_is_told_with_its_hint(tmp_path: Path) -> None:
     folder = recorded("killed", tmp_path)
     refused = Done((), 20, "", "fsconsole: There is no /dev/loop0.\nhint: Look with devices.\n")

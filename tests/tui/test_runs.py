@@ -7,7 +7,6 @@ import sqlite3
 import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,10 +18,9 @@ from fsconsole.client.runs import ListedRun, state_of
 from fsconsole.errors import ExitCode
 from fsconsole.errors.runs import NotRoot
 from fsconsole.journal.folder import RunFolder
-from fsconsole.results.advice import Advice
+from fsconsole.journal.store import list_runs
 from fsconsole.results.table import lay_out
 from fsconsole.show import run
-from fsconsole.show import runs as shown_runs
 from fsconsole.show.runs import Digest, RunEntry, digest_of, lost_words, run_lines, runs_table
 from fsconsole.system.locks import FileLock
 from fsconsole.text import cells_of
@@ -40,7 +38,7 @@ from tests.tui.waiting import shows, until
 @pytest.fixture(autouse=True)
 def _scratch_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """The recorded runs can be resumed as if their scratch files were there."""
-    monkeypatch.setattr("fsconsole.client.runs._file_gone", lambda _state: "")
+    monkeypatch.setattr("fsconsole.client.runs._scratch_files", lambda _state: ())
 
 
 @asynccontextmanager
@@ -223,6 +221,29 @@ async def test_no_runs_at_all_is_a_sentence(tmp_path: Path) -> None:
         assert "There are no runs in" in picture(pilot)
 
 
+async def test_a_run_whose_scratch_file_went_after_the_list_was_read_is_not_offered_to_be_resumed_and_r_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "scratch-0a1b2c3d.img"
+    file.write_text("")
+    monkeypatch.setattr("fsconsole.client.runs._scratch_files", lambda _state: (str(file),))
+    recorded("killed", tmp_path / "runs")
+    children = Scripted()
+    async with in_the_list(console(children, runs_dir=tmp_path / "runs"), (120, 40)) as pilot:
+        await shows(pilot, "C cleans up, r resumes it", "r Resume..")
+        file.unlink()
+        # Before it is read again.
+        await pilot.press("r")
+        await shows(pilot, f"Its scratch file {file} is gone, so it can't go on.")
+        assert "Resume run" not in picture(pilot)
+        await pilot.press("f5")
+        await until(pilot, lambda: "r Resume.." not in picture(pilot), "no offer")
+        await shows(pilot, f"it can't be resumed, its scratch file {file} is gone")
+        await pilot.press("r")
+        await shows(pilot, f"Run killed can't be resumed: its scratch file {file} is gone.")
+    assert children.acted == []
+
+
 @pytest.fixture
 def may_read(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """Reading a run's targets takes until this is set."""
@@ -372,31 +393,43 @@ async def test_runs_are_imported_and_exported_by_commands(tmp_path: Path) -> Non
     assert children.acted[1][:3] == ("export", "raw", str(tmp_path / "o.fsrun"))
 
 
+@pytest.mark.parametrize("size", [(160, 30), (80, 24)])
 async def test_a_row_has_the_curve_of_its_cells_and_the_best_variant_only_where_that_is_decided(
+    size: tuple[int, int], tmp_path: Path
+) -> None:
+    decided, undecided, without_rounds = (
+        imported("decided", tmp_path),
+        imported("demo", tmp_path),
+        recorded("grid", tmp_path),
+    )
+    assert digest_of(without_rounds).why_best == ""
+    async with in_the_list(console(runs_dir=tmp_path), size) as pilot:
+        for folder, best, why in (
+            (decided, "ext4", "ext4 sync is decidedly behind by score"),
+            (undecided, "", "3 of 5 variants may be the best"),
+        ):
+            await point_at(pilot, folder.name)
+            shown = await shows(pilot, f"best: {best or 'not decided'}; {why}; Enter, then A says why")
+            curve = digest_of(folder).curve
+            assert len(curve.strip()) > 3
+            row = next(line for line in shown.splitlines() if f" {curve} " in line)
+            assert re.search(rf" imported, finished +{re.escape(curve)} +{best}( |$)", row), row
+        assert digest_of(without_rounds).curve in shown
+
+
+async def test_a_run_that_is_too_old_for_a_curve_and_a_best_row_says_why_they_are_empty(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    undecided, open_one = imported("demo", tmp_path), recorded("grid", tmp_path)
-    assert digest_of(undecided).best == digest_of(open_one).best == ""
-    assert len(digest_of(undecided).curve.strip()) > 3
-    real = shown_runs.advise
-
-    def one_is_left(*given: object) -> Advice:
-        found = real(*given)
-        return replace(found, best=found.best[:1], others=(*found.best[1:], *found.others))
-
-    monkeypatch.setattr(shown_runs, "advise", one_is_left)
-    best = digest_of(undecided).best
-    # The plan has no limit that could be missed.
-    assert best
-    assert digest_of(undecided).why_best == "every other variant is decidedly behind by score"
-    for size in ((160, 30), (80, 24)):
-        async with in_the_list(console(runs_dir=tmp_path), size=size) as pilot:
-            await point_at(pilot, undecided.name)
-            shown = await shows(pilot, f"best: {best}; every other variant is decidedly behind by score; Enter, then A")
-            curve = digest_of(undecided).curve
-            row = next(line for line in shown.splitlines() if curve in line)
-            assert re.search(rf" imported, finished +{re.escape(curve)} +{best} ", row), row
-            assert digest_of(open_one).curve in shown
+    monkeypatch.setattr(runs, "_DIGESTS", 1)
+    for name in ("grid", "raw"):
+        recorded(name, tmp_path)
+    newest, oldest = list_runs(str(tmp_path))
+    note = "MB/s by cell and best are worked out for the newest 50 runs only."
+    async with in_the_list(console(runs_dir=tmp_path)) as pilot:
+        await point_at(pilot, oldest.name)
+        await shows(pilot, note)
+        await point_at(pilot, newest.name)
+        assert note not in await shows(pilot, digest_of(newest).curve)
 
 
 def test_of_a_long_best_variant_the_row_has_the_ends_in_80_columns_and_the_pane_the_whole() -> None:

@@ -156,6 +156,16 @@ class ConsoleScreen(Screen[None]):
             lasts_s = ERROR_LASTS_S if style == "$error" else MESSAGE_LASTS_S
             self._expiry = self.set_timer(lasts_s, self._expire) if text else None
 
+    @contextmanager
+    def announcing(self, text: str) -> Iterator[None]:
+        """Show a sentence in the place of the last one, which comes back at the end unless there is another by then."""
+        said = self.query_one("#said", Sentence)
+        before, tone = said.text, said.tone
+        said.say(text)
+        yield
+        if said.text == text:
+            said.say(before, tone)
+
     @property
     def said(self) -> str:
         """The sentence that is shown."""
@@ -236,16 +246,16 @@ class ConsoleScreen(Screen[None]):
         else:
             self.say_at_hand(f"{told}: the list of runs (5) shows it.")
 
-    def open_plan_of(self, folder: RunFolder | None) -> None:
+    async def open_plan_of(self, folder: RunFolder | None) -> None:
         """Show the plan of a run on the Plan screen, to be changed and run again."""
         if folder is None:
             self.say("No run is shown whose plan could be opened.")
             return
         self.session.plan_of = folder
-        self.app.switch_mode("plan")
+        await self.app.action_switch_mode("plan")
 
-    def action_open_run_plan(self) -> None:
-        self.open_plan_of(self.session.folder)
+    async def action_open_run_plan(self) -> None:
+        await self.open_plan_of(self.session.folder)
 
     def ask(self, dialog: Dialog[T], then: Callable[[T], object]) -> None:
 

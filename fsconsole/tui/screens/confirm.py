@@ -17,6 +17,7 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, Static
 
 from fsconsole.client.children import decoded, failure, not_started
+from fsconsole.client.runs import file_gone, gone_words
 from fsconsole.errors import ChildFailed, ExitCode, FsconsoleError
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.answers import PlanAnswer
@@ -316,6 +317,9 @@ async def resume(screen: ConsoleScreen, folder: RunFolder, state: RunState | Non
             screen.say_at_hand(f"Run {name} is not resumed: another screen or dialog is open.")
         return screen.is_active
 
+    if state is not None and (gone := await asyncio.to_thread(file_gone, state)):
+        screen.say(gone_words(gone))
+        return False
     targets = state.request.plan.targets if state is not None else ()
     told = lost_words(state, ", ".join(targets) or "its devices")
     if not may_ask():

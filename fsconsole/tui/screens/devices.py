@@ -26,7 +26,7 @@ from fsconsole.text import printable
 from fsconsole.tui import keys
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.terminal import plain
-from fsconsole.tui.watch import DeviceWatch, OneAtATime, UdevWatch
+from fsconsole.tui.watch import DeviceWatch, OneAtATime, UdevWatch, in_background
 from fsconsole.tui.widgets.chrome import Seek
 from fsconsole.tui.widgets.lists import Choices, List
 from fsconsole.tui.widgets.rows import SheetRows, Texts
@@ -37,6 +37,13 @@ if TYPE_CHECKING:
 Job = Callable[[], Coroutine[None, None, None]]
 _POLL_S, _SETTLE_S, _REST_S, _PROGRESS_S = 0.4, 0.1, 1.0, 1.0
 """A look costs half a second of a CPU: where devices come and go without end there is a rest between looks."""
+
+
+def _load_plan() -> None:
+    from fsconsole.catalog.loader import load_catalog  # noqa: PLC0415 - the first screen is there sooner
+    from fsconsole.tui.screens import plan  # noqa: F401, PLC0415 - the same
+
+    load_catalog()
 
 
 class DevicesScreen(ConsoleScreen):
@@ -150,11 +157,11 @@ Tab goes to the details, which the arrow keys scroll."""
         if event.control.id == "offer":
             (self.action_demo if event.key == "demo" else self.action_create)()
 
-    def action_plan(self) -> None:
+    async def action_plan(self) -> None:
         if self.query_one("#offer").has_focus:
             self.query_one("#offer", Choices).action_open()
         else:
-            self.app.switch_mode("plan")
+            await self.app.action_switch_mode("plan")
 
     def label_of(self, action: str) -> str:
         is_offered = action == "plan" and self.query_one("#offer").has_focus
@@ -350,6 +357,12 @@ Tab goes to the details, which the arrow keys scroll."""
             self._watch.is_looking = False
         if self.app.is_running:
             self._tell()
+            self._load_ahead()
+
+    @work(group="load", exclusive=True)
+    async def _load_ahead(self) -> None:
+        """Load what the Plan screen is made of while the list is read: enter leads there, and would wait for it."""
+        await in_background(_load_plan)
 
     def _take(self) -> None:
         listing = self._watch.listing

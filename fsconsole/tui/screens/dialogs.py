@@ -332,10 +332,14 @@ class HelpScreen(Dialog[None]):
                 row
                 for name, use in uses
                 for row in text_lines(
-                    f"{use.label}: {use.does}{'; asks' if use.asks else ''}", width, lead=f"{name:<{_KEY}} "
+                    f"{self._label(use)}: {use.does}{'; asks' if use.asks else ''}", width, lead=f"{name:<{_KEY}} "
                 )
             ),
         ]
+
+    def _label(self, use: keys.Use) -> str:
+        """Return what a key does now, as the footer of the screen says."""
+        return self._about.query_one(Keys).label_of(use.action) or use.label
 
 
 class OutputScreen(Dialog[None]):

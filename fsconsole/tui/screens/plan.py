@@ -229,7 +229,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
     def label_of(self, action: str) -> str:
         """Return which filesystem remains, or where escape leads: to the list at the left, or to all lines again."""
         if action == "needed":
-            return f"To {self._way.name}"
+            return f"To {self._way.name}" if self._way.key else ""
         if action == "open":
             return self._opens
         if action == "only" and isinstance(section := self._section("lines"), of_plan.Options):

@@ -62,6 +62,8 @@ At first the replay takes at most 12 s; "1/5 of real time" is five times slower 
         self._speed = 1.0
         self._is_playing = True
         self._ticked_s = 0.0
+        self._told = ""
+        """What p does, as the footer tells."""
 
     def content(self) -> Iterable[Widget]:
         yield Static(plain("Reading the run..."), id="title")
@@ -82,9 +84,17 @@ At first the replay takes at most 12 s; "1/5 of real time" is five times slower 
         super().on_resize()
         self.call_after_refresh(self._place)
 
+    def label_of(self, action: str) -> str:
+        if action != "pause":
+            return ""
+        return "Again" if self._is_over else "" if self._is_playing else "Continue"
+
+    @property
+    def _is_over(self) -> bool:
+        return (race := self._race()) is not None and self._at_s >= race.length_s
+
     def action_pause(self) -> None:
-        race = self._race()
-        if race is not None and self._at_s >= race.length_s:
+        if self._is_over:
             self._at_s, self._is_playing = 0.0, True
         else:
             self._is_playing = not self._is_playing
@@ -145,6 +155,9 @@ At first the replay takes at most 12 s; "1/5 of real time" is five times slower 
     def _place(self) -> None:
         if self._races is None or not self.app.is_running:
             return
+        if (told := self.label_of("pause")) != self._told:
+            self._told = told
+            self.refresh_bindings()
         race, width = self._race(), max(20, self.size.width)
         if race is None:
             self.put(

@@ -364,9 +364,9 @@ Below: the row's verdict, why, its rounds as dots, other columns, and warnings w
             advice = await asyncio.to_thread(advise, state, grid, safety_of)
             self.app.push_screen(OutputScreen(lambda width: view.advice_lines(state, grid, advice, place, width)))
 
-    def action_open_run_plan(self) -> None:
+    async def action_open_run_plan(self) -> None:
         # The newest run is shown where none was chosen.
-        self.open_plan_of(self._shown.folder if self._shown is not None else None)
+        await self.open_plan_of(self._shown.folder if self._shown is not None else None)
 
     @work(group="compare", exclusive=True)
     async def action_compare(self) -> None:

@@ -17,7 +17,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from fsconsole.client.children import ask
-from fsconsole.client.runs import list_outputs
+from fsconsole.client.runs import gone_words, list_outputs
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import RunOver
 from fsconsole.journal.folder import read_tail
@@ -178,7 +178,7 @@ class RunScreen(ConsoleScreen):
         self.plotted = view.Plotted.MOVED
         self.last_minute = False
         self._bridge: Bridge | None = None
-        self._offered: tuple[bool | str | None, ...] = ()
+        self._offered: tuple[object, ...] = ()
         self._asking = asyncio.Lock()
         self._asked: dict[Verb, bool] = {}
         """Pauses and stops that were asked for, or taken back, until the journal has them."""
@@ -270,11 +270,7 @@ class RunScreen(ConsoleScreen):
                 self.faulty = False
             before, self.snapshot = self.snapshot, taken
             self._asked = {verb: is_on for verb, is_on in self._asked.items() if is_on != self._is_journalled(verb)}
-            # The footer repaints itself, and has the screen laid out, whatever comes of it.
-            offered = (*(self.check_action(action, ()) for action in OFFERED_AT_TIMES), self.label_of("cell"))
-            if offered != self._offered:
-                self._offered = offered
-                self.refresh_bindings()
+            self._offer_keys()
             over = taken.finished and not self._is_open(taken)
             # The scratch device that was made for this run alone is removed, as every viewer of a run's end does.
             own = over and taken.state.request.owned_scratch and self.session.is_root
@@ -286,6 +282,17 @@ class RunScreen(ConsoleScreen):
             if before is None:
                 self.remove_class("-unread")
                 self.call_after_refresh(self.paint)
+
+    def _offer_keys(self) -> None:
+        """Have the footer tell what the keys do now, where that has changed: it repaints itself, and has the screen laid out."""
+        offered = (
+            *(self.check_action(action, ()) for action in OFFERED_AT_TIMES),
+            *map(self.label_of, ("cell", "pause")),
+            self.applies("resume"),
+        )
+        if offered != self._offered:
+            self._offered = offered
+            self.refresh_bindings()
 
     def say(self, text: str, *, style: str = "") -> None:
         super().say(text, style=style)
@@ -416,9 +423,13 @@ class RunScreen(ConsoleScreen):
         return True
 
     def label_of(self, action: str) -> str:
+        if action == "pause":
+            return "Continue" if self._is_wanted(Verb.PAUSE) else ""
         return "Results" if action == "cell" and self.snapshot is not None and _is_over(self.snapshot) else ""
 
     def applies(self, action: str) -> bool:
+        if action == "resume":
+            return self.snapshot is None or not self.snapshot.file_gone
         return action != "cleanup" or (self.snapshot is not None and self.snapshot.dead)
 
     def _is_open(self, snapshot: RunSnapshot) -> bool:
@@ -447,6 +458,7 @@ class RunScreen(ConsoleScreen):
         else:
             self._asked[verb] = True
             self._ask(verb)
+        self._offer_keys()
 
     def _is_wanted(self, verb: Verb) -> bool:
         """Return whether a pause or a stop was asked for here, or, by the journal, by anybody."""
@@ -480,6 +492,7 @@ class RunScreen(ConsoleScreen):
                 self._say_over(self.snapshot)
             except FsconsoleError as error:
                 self._asked.clear()
+                self._offer_keys()
                 self.complain(error)
             else:
                 told = said or view.answer_words(verb, answer, self.snapshot.folder)
@@ -493,7 +506,8 @@ class RunScreen(ConsoleScreen):
 
     def _say_over(self, snapshot: RunSnapshot) -> None:
         self._asked.clear()
-        self.say(view.over_words(snapshot.folder.name, is_open=self._is_open(snapshot)))
+        is_open = self._is_open(snapshot) and not snapshot.file_gone
+        self.say(view.over_words(snapshot.folder.name, is_open=is_open))
 
     async def action_detach(self) -> None:
         await self.app.action_quit()
@@ -507,7 +521,9 @@ class RunScreen(ConsoleScreen):
 
     def action_resume(self) -> None:
         snapshot = self.snapshot
-        if snapshot is not None and not self.is_busy("child") and self.may("Resuming a run"):
+        if snapshot is not None and snapshot.file_gone:
+            self.say(gone_words(snapshot.file_gone))
+        elif snapshot is not None and not self.is_busy("child") and self.may("Resuming a run"):
             self.run_worker(resume(self, snapshot.folder, snapshot.state), group="child")
 
     def action_cell(self) -> None:

@@ -26,6 +26,7 @@ from fsconsole.show.runs import (
     digest_of,
     heads_words,
     list_words,
+    refusal_words,
     run_lines,
     runs_table,
 )
@@ -42,6 +43,7 @@ from fsconsole.tui.widgets.rows import Texts
 _REFRESH_S = 5.0
 _DIGESTS = 50
 """Runs whose curve and best row are worked out, the newest ones."""
+_NO_DIGEST = Digest(note=f"MB/s by cell and best are worked out for the newest {_DIGESTS} runs only.")
 _AT_ONCE = 8
 """Runs that are read before the list is redrawn."""
 _SHOW_EVERY_S = 0.3
@@ -105,16 +107,16 @@ Where an engine died, C removes the mounts and loop devices that it left, and re
         if run.is_living:
             self.say(f"Run {run.name} is running: Enter follows it.")
         elif run.is_readable and run.listed is not None and not run.is_open:
-            self.say(f"Run {run.name} can't be resumed: {run.listed.standing}.")
+            self.say(refusal_words(run.name, run.listed))
         elif self.may("Resuming a run"):
             if self.is_busy("resume"):
                 self.say("A run is being resumed already.")
             else:
                 self._resume(self._folder(run))
 
-    def action_open_run_plan(self) -> None:
+    async def action_open_run_plan(self) -> None:
         run = self._run()
-        self.open_plan_of(None if run is None else self._folder(run))
+        await self.open_plan_of(None if run is None else self._folder(run))
 
     @work(group="compare", exclusive=True)
     async def action_compare(self) -> None:
@@ -260,14 +262,13 @@ Where an engine died, C removes the mounts and loop devices that it left, and re
         return next(folder for folder in self._folders if folder.name == run.name)
 
     def _runs(self) -> tuple[RunEntry, ...]:
-        known = ((folder.name, self._known.get(folder.name)) for folder in self._folders)
-        nothing = (None, Digest())
-        return tuple(
-            RunEntry(name, one.listed, one.size_bytes, self._digests.get(name, nothing)[1])
-            if one
-            else RunEntry(name, None)
-            for name, one in known
-        )
+        def entry(number: int, name: str) -> RunEntry:
+            one, nothing = self._known.get(name), Digest() if number < _DIGESTS else _NO_DIGEST
+            if one is None:
+                return RunEntry(name, None)
+            return RunEntry(name, one.listed, one.size_bytes, self._digests.get(name, (None, nothing))[1])
+
+        return tuple(entry(number, folder.name) for number, folder in enumerate(self._folders))
 
     def _run(self) -> RunEntry | None:
         key = self.query_one(Table).key

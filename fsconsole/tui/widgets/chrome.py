@@ -47,7 +47,7 @@ class Keys(Footer):
         label_of: what an action does here, in a word; empty for the word in the table of keys.
         """
         super().__init__(show_command_palette=False, compact=True)
-        self._applies, self._label_of = applies, label_of
+        self._applies, self.label_of = applies, label_of
         self._shown: tuple[object, ...] = ()
 
     async def recompose(self) -> None:
@@ -56,7 +56,7 @@ class Keys(Footer):
             return
         bound = self.screen.active_bindings.values()
         active = [key for key in bound if key.binding.show and self._applies(key.binding.action)]
-        told = ((key.binding, key.enabled, key.tooltip, self._label_of(key.binding.action)) for key in active)
+        told = ((key.binding, key.enabled, key.tooltip, self.label_of(key.binding.action)) for key in active)
         shown = (self.app.size.width, *told)
         if shown != self._shown:
             self._shown = shown
@@ -71,7 +71,7 @@ class Keys(Footer):
         made = (key for key in super().compose() if isinstance(key, FooterKey) and self._applies(key.action))
         left = sorted(made, key=lambda key: ranks.get(key.action, 0))
         for key in left:
-            key.description = self._label_of(key.action) or key.description
+            key.description = self.label_of(key.action) or key.description
         while len(left) > 1:
             columns = sum(cells_of(key.key_display) + cells_of(key.description) + 2 for key in left)
             if columns - 1 <= self.app.size.width:
@@ -107,12 +107,12 @@ class Head(Static):
             self._state = state
             self._draw()
 
-    def on_click(self, event: events.Click) -> None:
+    async def on_click(self, event: events.Click) -> None:
         begin = len(_NAME)
         for mode, name in self._tabs:
             end = begin + len(name) + 2
             if begin <= event.x < end:
-                self.app.switch_mode(mode)
+                await self.app.action_switch_mode(mode)
             begin = end
 
     def _draw(self) -> None:
@@ -165,12 +165,12 @@ class Sentence(List):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.can_focus = False
-        self.text = self._tone = ""
+        self.text = self.tone = ""
 
     def say(self, text: str, tone: str = "") -> None:
         """Say something else; the tone is "error", "warning", "strong" or nothing."""
-        if (printable(text), tone) != (self.text, self._tone):
-            self.text, self._tone = printable(text), tone
+        if (printable(text), tone) != (self.text, self.tone):
+            self.text, self.tone = printable(text), tone
 
             def broken(width: int) -> Texts:
                 lines = wrap(self.text, width - 1, max_lines=_ANY_LINES) if self.text else []

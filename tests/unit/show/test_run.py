@@ -184,6 +184,11 @@ def test_a_run_that_is_over_or_dead_says_what_can_be_done() -> None:
         (interrupted, "cleaned up"),
     ):
         assert words in step_of(state, alive=False)
+        gone = replace(build.snapshot(state, alive=False), file_gone="/x.img")
+        told = step_line(gone, NOW_NS, 80)
+        assert told.endswith(" Its scratch file /x.img is gone, so it can't go on.") == gone.dead
+        assert "r resumes" not in told
+        assert "r starts" not in told
 
 
 def test_the_cell_at_hand_is_kept_in_sight_else_the_next_else_the_last() -> None:
