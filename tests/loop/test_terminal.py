@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 
 from fsconsole.devices import scratch
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import read_state
 from fsconsole.journal.store import is_alive, list_runs
 from tests.conftest import run as program
 from tests.conftest import wait_until
@@ -31,6 +33,7 @@ from tests.loop.runs import (
     written,
 )
 from tests.tui.recorded import recorded
+from tests.tui.test_errands import ERRANDS
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed: `sudo ./bootstrap test`")
 
@@ -169,22 +172,42 @@ LIVE = {
 }  # fmt: skip
 
 
-def console_of(runs: Path) -> str:
-    return f"TERM=linux LANG=C.UTF-8 {shlex.join([*FSCONSOLE, '--runs', str(runs)])}"
+def console_of(runs: Path, *, starter: tuple[str, ...] = FSCONSOLE) -> str:
+    return f"TERM=linux LANG=C.UTF-8 {shlex.join([*starter, '--runs', str(runs)])}"
 
 
 SAFE = set("█░▒▓■▲▼─│┌┐└┘├┤┬┴┼═║╔╗╚╝")
 
 
-def a_scratch_device(console: Terminal, directory: Path) -> None:
-    console.wait_for("1 Devices", "no target ticked")
-    console.press("n")
-    console.wait_for("New scratch device")
-    console.type("320MiB")
-    console.press("Tab")
-    console.type(str(directory))
-    console.wait_for("It fits")
-    console.press("Enter")
+FIRST_RUN, MOST_KEYS = ERRANDS[1]
+"""Keys of the first errand: a benchmark on a scratch device that is made for it."""
+BEFORE_KEYS = (
+    ("1 Devices", "no target ticked"),
+    ("New scratch device", "320MiB", "It fits"),
+    ("1 target ticked", "scratch device, wiped without"),
+    ("2 variants, 10 cells",),
+    ("320.0 MiB", "Only scratch devices are wiped"),
+)
+"""What is waited for before each of them."""
+TMUX_KEYS = {"enter": "Enter", "f10": "F10"}
+
+
+def a_first_run(console: Terminal, runs: Path) -> RunFolder:
+    """Start a run from nothing by these keys and no others; return it once its engine is in its first cell."""
+    for key, words in zip(FIRST_RUN, BEFORE_KEYS, strict=True):
+        if words[0] == "1 target ticked":
+            ticked(console)
+        console.wait_for(*words)
+        assert not list_runs(str(runs))
+        console.press(TMUX_KEYS.get(key, key))
+    console.wait_for("/10 cells", "running", "write ", "dirty ", "CPU ")
+    (folder,) = list_runs(str(runs))
+    wait_until(lambda: read_state(folder).current_cell == 0, "its first cell", LIMIT_S)
+    assert is_alive(folder)
+    return folder
+
+
+def ticked(console: Terminal) -> None:
     told = ("/dev/loop", " is ticked:", " was unticked")
     wait_until(
         lambda: any(told[0] in line and (told[1] in line or told[2] in line) for line in console.lines()),
@@ -194,7 +217,14 @@ def a_scratch_device(console: Terminal, directory: Path) -> None:
     if any(told[2] in line for line in console.lines()):
         # Beside other tests that make and remove loop devices one look at it may miss its file: the console then unticks it.
         console.press("Space")
-    console.wait_for("1 target ticked", "scratch device, wiped without")
+
+
+def stopped(console: Terminal, folder: RunFolder) -> None:
+    console.press("X")
+    console.wait_for("Stop the run now?")
+    console.press("y")
+    wait_until(lambda: not is_alive(folder), "the run's end", LIMIT_S)
+    console.wait_for("stopped in ")
 
 
 def two_journals_and_xfs(console: Terminal) -> None:
@@ -216,10 +246,9 @@ def two_journals_and_xfs(console: Terminal) -> None:
     console.wait_for("3 variants, 9 cells")
 
 
-def confirmed(console: Terminal, runs: Path) -> None:
+def confirmed(console: Terminal) -> None:
     console.press("F10")
     console.wait_for("320.0 MiB", "Only scratch devices are wiped")
-    assert not list_runs(str(runs))
     # The button has the keys where no name is to be typed.
     console.press("Enter")
     console.wait_for("/9 cells", "running", "write ", "dirty ", "CPU ")
@@ -231,20 +260,23 @@ def figures_of(lines: list[str]) -> list[list[str]]:
     return [row for row in rows if len(row) > 3]
 
 
-def test_from_a_new_box_to_a_grid_with_a_terminal_lost_on_the_way(
+def test_from_a_new_box_five_keys_start_a_run_and_a_plan_leads_to_a_grid_with_a_terminal_lost_on_the_way(
     opened: Opening, tmp_path: Path, scratch_folder: Path
 ) -> None:
     runs = tmp_path / "runs"
-    first = opened(console_of(runs))
-    a_scratch_device(first, scratch_folder)
+    starter = (sys.executable, str(Path(__file__).with_name("small_scratch.py")), str(scratch_folder), "320MiB")
+    first = opened(console_of(runs, starter=starter))
+    assert len(FIRST_RUN) == MOST_KEYS == 5
+    of_five_keys = a_first_run(first, runs)
+    stopped(first, of_five_keys)
     two_journals_and_xfs(first)
-    confirmed(first, runs)
+    confirmed(first)
     assert {character for character in "".join(first.lines()) if not character.isascii()} <= SAFE
     first.press("d")
     first.wait_for(f"{ENDED} 0", "fsconsole")
     first.close()
 
-    (folder,) = list_runs(str(runs))
+    (folder,) = set(list_runs(str(runs))) - {of_five_keys}
     second = opened(console_of(runs))
     # The question covers the head of the screen.
     second.wait_for("A run is in progress", "3 Show it")
@@ -254,7 +286,7 @@ def test_from_a_new_box_to_a_grid_with_a_terminal_lost_on_the_way(
     second.wait_for("enter shows its results")
     second.press("Enter")
     grid = second.wait_for("durable", "data=ordered", "data=writeback", "verdict")
-    printed = figures_of(succeed("results", "--runs", str(runs)).splitlines())
+    printed = figures_of(succeed("results", folder.name, "--runs", str(runs)).splitlines())
     # A row of each variant in the block of the load, and one in that of the filesystem's life.
     assert len(printed) == 6
     verdicts = ("baseline", "slower", "faster", "same", "undecided")
@@ -271,7 +303,9 @@ def test_from_a_new_box_to_a_grid_with_a_terminal_lost_on_the_way(
     wait_until((tmp_path / "grid.csv").exists, "the exported file", LIMIT_S)
     # Its name may be broken at the edge.
     second.wait_for("durable", "Written: ")
-    assert (tmp_path / "grid.csv").read_text() == succeed("results", "--runs", str(runs), "--format", "csv")
+    assert (tmp_path / "grid.csv").read_text() == succeed(
+        "results", folder.name, "--runs", str(runs), "--format", "csv"
+    )
     second.quit()
 
 
