@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -20,9 +22,13 @@ from fsconsole.show.charts import (
     Threshold,
     round_above,
 )
+from fsconsole.show.history import History, Trace
+from fsconsole.show.run import Plotted, strips
 from fsconsole.show.terminal import ASCII, SAFE, WIDE, Glyphs
+from fsconsole.text import MIB
 from fsconsole.tui.terminal import allowed
 from fsconsole.tui.widgets.drawing import (
+    _EDGE,
     NO_FIGURES,
     REDUCED,
     Line,
@@ -34,6 +40,7 @@ from fsconsole.tui.widgets.drawing import (
     ring_cells,
     strips_lines,
 )
+from tests.unit.show.test_run import loading
 
 SETS = pytest.mark.parametrize("glyphs", [ASCII, SAFE, WIDE], ids=["ascii", "safe", "wide"])
 TEXTS = st.one_of(st.text(max_size=12), st.text("aB9 \u4e2d\u0301\ufe0f\u200d\u2764é", max_size=12))
@@ -297,3 +304,18 @@ def test_a_scale_ends_at_a_round_number_that_no_value_reaches() -> None:
     for value in (0.3, 1.0, 9.9, 365, 1000, 1409, 9_999_999):
         assert value < round_above(value) <= 1.6 * value
     assert round_above(0) == round_above(math.inf) == round_above(math.nan) == 0
+
+
+def test_of_a_whole_cells_chart_what_is_painted_stays_where_it_is_when_figures_come() -> None:
+    def at(figures: int) -> list[Line]:
+        points = tuple((4 + n / 2, (40e6 + n % 2 * 9e6, None, n % 2 * 3 * MIB, 10.0)) for n in range(figures))
+        snapshot = replace(loading(), history=History(Trace(1, 0.5, points)))
+        value = strips(snapshot, Plotted.MOVED, last_minute=False, width=80)
+        # All but the names of the curves.
+        return list(strips_lines(value, 80, 12, SAFE))[:-1]
+
+    for before, after in pairwise(map(at, range(3, 16))):
+        painted = [line.index((" ", "text"), _EDGE + 1) for line in before if ("█", "write") in line]
+        newest = max(painted) - 1
+        assert [line[:newest] for line in after] == [line[:newest] for line in before]
+        assert after != before
