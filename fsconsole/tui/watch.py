@@ -149,9 +149,11 @@ class DeviceWatch:
         self._tables = await asyncio.to_thread(read_tables)
         found = await self._listed()
         self.has_failed = False
-        self.seen_s = time.monotonic()
+        seen_s = time.monotonic()
         # A look takes a while: what came and went meanwhile must not come and go again.
-        self.listing = await self._up_to_now(view.with_proofs(found, self._proofs))
+        listing = await self._up_to_now(view.with_proofs(found, self._proofs))
+        # Both at once: a list that is told as seen is not the one before.
+        self.seen_s, self.listing = seen_s, listing
 
     async def prove(self, entry: view.ListedEntry) -> None:
         """Look closely at one device that the listing leaves open. Raises ChildFailed."""
