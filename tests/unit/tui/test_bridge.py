@@ -133,6 +133,7 @@ def test_a_journal_is_read_only_after_it_was_written_and_else_nothing_is_handed_
             time.sleep(0.1)
             assert len(put) == 1
         # A commit changes the files before it can be read: so they are read again though they are as they were.
+        watch.look()
         reads.clear()
         monkeypatch.setattr(follow, "_READ_AGAIN_S", 0.0)
         watch.look()
