@@ -20,7 +20,7 @@ from fsconsole.errors.runs import NotRoot
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import list_runs
 from fsconsole.results.table import lay_out
-from fsconsole.show import run
+from fsconsole.show import going
 from fsconsole.show.runs import Digest, RunEntry, digest_of, lost_words, run_lines, runs_table
 from fsconsole.system.locks import FileLock
 from fsconsole.text import cells_of
@@ -325,7 +325,7 @@ async def test_a_directory_that_may_be_read_again_is_listed_again(
     async with drive(console(runs_dir=tmp_path), "5") as pilot:
         await shows(pilot, "1 run", "finished")
         with monkeypatch.context() as patched:
-            for module in (runs, run):
+            for module in (runs, going):
                 patched.setattr(module, "list_runs", refuse)
             await pilot.press("f5")
             shown = await shows(pilot, f"Reading {tmp_path} needs root.", "can't be listed")
