@@ -34,7 +34,7 @@ from tests.tui.harness import Scripted, console
 from tests.tui.offers import document, target
 from tests.tui.recorded import recorded
 
-_ROW = re.compile(r"^\| (\d+) \| (.+?) \| (.+?) \| (\d+) \|$", re.MULTILINE)
+_ROW = re.compile(r"^\| (\d+) \| ([^|]+) \| ([^|]+) \| (\d+) \|$", re.MULTILINE)
 ERRANDS = {
     int(number): (tuple(shlex.split(keys)), int(most))
     for number, _, keys, most in _ROW.findall((Path(__file__).parent / "errands.md").read_text())
