@@ -43,6 +43,7 @@ _FAREWELL_S = 2.0
 _PAINT_S = 0.5
 """Longest wait for a sentence to be painted before a screen is made."""
 _SIZE_AGAIN_S = 0.1
+_TERMINAL_POLL_S = 5.0
 """After a new size of the terminal; more than Textual's own 8 ms."""
 _MOST_SHEETS = 1000
 """More than there are: each class of widgets has one."""
@@ -120,6 +121,14 @@ class ConsoleApp(App[None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         self.set_interval(_RUN_POLL_S, self._look_at_run)
+        if not self.is_headless:
+            self.set_interval(_TERMINAL_POLL_S, self._end_without_terminal)
+
+    def _end_without_terminal(self) -> None:
+        # A terminal that is gone without a SIGHUP (nohup, a console in a session without it) is read as an end of file
+        # without end: a thread that takes half a CPU beside whatever is measured.
+        if not os.isatty(0):
+            self.exit()
 
     def on_resize(self) -> None:
         # Textual's timer for a new size never acts where this process was held up as it began (textual/timer.py leaves out

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -29,6 +32,7 @@ from tests.tui.at_plan import Hand, at_plan
 from tests.tui.conftest import PARSE_RULES
 from tests.tui.device_lists import FREE, LABELLED, STORAGE_BOX, listed
 from tests.tui.harness import SIZES, Scripted, classes_in, console, drive, picture
+from tests.tui.on_a_pty import read_until
 from tests.tui.recorded import recorded
 from tests.tui.waiting import shows, until
 
@@ -242,3 +246,20 @@ async def test_the_list_names_what_can_be_done_and_does_it(size: tuple[int, int]
         await shows(pilot, "show the figures of a run (4)")
         await pilot.press("enter")
         await until(pilot, lambda: app.current_mode == "results")
+
+
+def test_a_console_whose_terminal_is_gone_without_a_signal_ends(tmp_path: Path) -> None:
+    master, slave = os.openpty()
+    environ = {**os.environ, "TERM": "linux", "XDG_STATE_HOME": str(tmp_path)}
+    argv = (sys.executable, "-m", "fsconsole", "--runs", str(tmp_path / "runs"))
+    # In a session of its own, of which the terminal is not: nothing is sent to it when that goes.
+    with subprocess.Popen(
+        argv, stdin=slave, stdout=slave, stderr=slave, env=environ, start_new_session=True
+    ) as process:
+        os.close(slave)
+        try:
+            read_until(master, b"Devices")
+            os.close(master)
+            assert process.wait(60) == 0
+        finally:
+            process.kill()
