@@ -9,6 +9,7 @@ _UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 _MOST_LISTED = 60
 """More names than this fit no line."""
+_ANY_LINES = 100
 
 
 def printable(text: str) -> str:
@@ -122,6 +123,12 @@ def wrap(text: str, width: int, *, max_lines: int = 8) -> list[str]:
         if len(lines) <= max_lines:
             return lines
     return [shorten_middle(text, width)]
+
+
+def hanging(lead: str, text: str, width: int) -> list[str]:
+    """Return text behind a lead, its further lines under its first."""
+    first, *others = wrap(text, max(2, width - len(lead)), max_lines=_ANY_LINES)
+    return [lead + first, *(" " * len(lead) + other for other in others)]
 
 
 def pad_right(text: str, width: int) -> str:

@@ -10,7 +10,7 @@ import typer
 from fsconsole.cli.app import AsJson, RunName, RunsDir
 from fsconsole.errors import Misused
 from fsconsole.model import DEFAULT_RUNS_DIR
-from fsconsole.text import pad_left, pad_right, printable
+from fsconsole.text import hanging, pad_left, pad_right, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +54,6 @@ def _index(word: str, cells: int) -> int:
 
 def _run_lines(seen: Look) -> Iterator[str]:
     from fsconsole.cli.complaint import terminal_width
-    from fsconsole.results.content import hanging
     from fsconsole.results.figures import cell_names, cell_word
 
     state, width = seen.state, terminal_width()
@@ -70,7 +69,6 @@ def _run_lines(seen: Look) -> Iterator[str]:
 def _cell_lines(folder: RunFolder, seen: Look, index: int) -> Iterator[str]:
     from fsconsole.cli.complaint import terminal_width
     from fsconsole.client.runs import list_outputs
-    from fsconsole.results.content import hanging
     from fsconsole.results.figures import cell_names
     from fsconsole.show import cell as view
 

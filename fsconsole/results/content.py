@@ -20,7 +20,7 @@ from fsconsole.results.figures import CLEAN, Noted, cells_in_words, check_costs
 from fsconsole.results.grid import Grid, GridRow
 from fsconsole.results.published import ratio_text
 from fsconsole.results.table import Column, TableRow, TableValue
-from fsconsole.text import GIB, KIB, MIB, TIB, printable, shorten_middle, wrap
+from fsconsole.text import GIB, KIB, MIB, TIB, hanging, printable, shorten_middle
 from fsconsole.units import fixed, format_bytes, shared_decimals, significant
 
 # Run header: devices, kernel, date.
@@ -261,7 +261,6 @@ def pilot_words(pilot: PilotFinished) -> str:
 # Warnings as letters in the table, and in words below it.
 
 _REASONS_SHOWN = 3
-_ANY_LINES = 100
 _NAMES_SHOWN = 3
 _VARYING = re.compile(r"(?P<name>'[^']*'|\bprocess [0-9]+\b)|(?<![\w.])(?P<number>[0-9]+(?:\.[0-9]+)?)(?![\w.])")
 """A name in quotes or of a process, or a number that stands alone: that of "ext4" is part of a word."""
@@ -324,12 +323,6 @@ def warning_lines(warning: Worded, width: int, *, indent: str = "", hint: bool =
     said = f"{warning.kind} ({warning.place}): {'; '.join(warning.reasons)}"
     lines = hanging(f"{indent}{warning.mark or '-'}  ", said, width)
     return lines + (hanging(f"{indent}   -> ", warning.hint, width) if hint else [])
-
-
-def hanging(lead: str, text: str, width: int) -> list[str]:
-    """Return text behind a lead, its further lines under its first."""
-    first, *others = wrap(text, max(2, width - len(lead)), max_lines=_ANY_LINES)
-    return [lead + first, *(" " * len(lead) + other for other in others)]
 
 
 def numbers_in_words(cells: Iterable[int]) -> str:

@@ -16,9 +16,8 @@ from fsconsole.model.layout import FREE, OTHERS, Layout
 from fsconsole.model.plan import Cell, StepKind
 from fsconsole.model.state import RunState
 from fsconsole.results.blocks import BlockKind, blocks_of
-from fsconsole.results.content import hanging
 from fsconsole.results.grid import Grid
-from fsconsole.text import pad_left, printable
+from fsconsole.text import hanging, pad_left, printable
 from fsconsole.units import format_bytes, significant
 
 LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits

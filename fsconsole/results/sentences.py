@@ -11,9 +11,8 @@ from fsconsole.model.metrics import Metric, Unit
 from fsconsole.model.state import RunState
 from fsconsole.model.verdicts import Verdict
 from fsconsole.results.compare import Comparison, comparisons_of
-from fsconsole.results.content import hanging
 from fsconsole.results.grid import Grid
-from fsconsole.text import printable, wrap
+from fsconsole.text import hanging, printable, wrap
 from fsconsole.units import format_rate, format_seconds, significant
 
 _MOST = 3

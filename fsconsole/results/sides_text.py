@@ -12,7 +12,6 @@ from fsconsole.results.content import (
     MISSING,
     UNITS_NOTE,
     column_head,
-    hanging,
     instant,
     own_scale,
     publication_table,
@@ -24,7 +23,7 @@ from fsconsole.results.published import ratio_column, ratio_text
 from fsconsole.results.sides import Side, SideBlock, SideComparison, SideFigure, difference_words
 from fsconsole.results.strip import strip_of, strip_scale
 from fsconsole.results.table import LEAST_WIDTH, Column, TableRow, TableValue, table_lines
-from fsconsole.text import printable, wrap
+from fsconsole.text import hanging, printable, wrap
 from fsconsole.units import significant
 
 _MOST_FEATURES = 8

@@ -32,7 +32,6 @@ from fsconsole.results.content import (
     cpu_words,
     crash_words,
     facts,
-    hanging,
     heading,
     pilot_words,
     publication_table,
@@ -44,7 +43,7 @@ from fsconsole.results.grid import Grid, pilot_of
 from fsconsole.results.sentences import findings_lines, findings_of
 from fsconsole.results.summary import summary_of
 from fsconsole.results.table import LEAST_WIDTH, table_lines
-from fsconsole.text import cells_of, printable, wrap
+from fsconsole.text import cells_of, hanging, printable, wrap
 
 _MORE = "`fsconsole results --explain`: what columns mean, what to do about warnings."
 

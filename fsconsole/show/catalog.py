@@ -8,8 +8,7 @@ from itertools import groupby
 from fsconsole.catalog.filesystem import Verdict
 from fsconsole.model.answers import CatalogAnswer, LevelAnswer, OptionAnswer
 from fsconsole.preflight.catalog_survey import CatalogSurvey
-from fsconsole.results.content import hanging
-from fsconsole.text import counted, pad_right, printable
+from fsconsole.text import counted, hanging, pad_right, printable
 
 # The levels of [[array]], and what this machine lacks for each.
 

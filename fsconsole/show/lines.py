@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import accumulate
 
-from fsconsole.results.content import hanging
-from fsconsole.text import cells_of, pad_right, printable, shorten_middle, wrap
+from fsconsole.text import cells_of, hanging, pad_right, printable, shorten_middle, wrap
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,7 @@ from fsconsole.model.workload import Workload
 from fsconsole.plan.expand import equalise_bytes
 from fsconsole.plan.requirements import limits_in_words
 from fsconsole.plan.sizing import pilot_steps, pilots, sizes_in_words
-from fsconsole.results.content import hanging
-from fsconsole.text import cells_of, counted, pad_right, printable, shorten_end
+from fsconsole.text import cells_of, counted, hanging, pad_right, printable, shorten_end
 
 STEP_WIDTH = 20
 """Of the longest name, "wait for idle disk", and a gap."""

@@ -10,9 +10,8 @@ from fsconsole.catalog.filesystem import Catalog
 from fsconsole.plan.expand import FLASH_BYTES_PER_S, build_plan
 from fsconsole.plan.planfile import NO_DEVICE, PlanFile
 from fsconsole.plan.shipped import is_recipe
-from fsconsole.results.content import hanging
 from fsconsole.show.lines import Line
-from fsconsole.text import printable
+from fsconsole.text import hanging, printable
 
 _TIME_WIDTH = 11
 _GROUPS = (("Recipes", True), ("Studies and examples", False))
