@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+import time
 from collections.abc import Container, Iterable
 
 from fsconsole.errors.targets import BadQuantity
@@ -165,3 +166,8 @@ _ENOUGH_DECIMALS, _MOST_DECIMALS = 3, 6
 def _decimals(magnitude: float, digits: int) -> int:
     """Return how many digits behind the point show so many significant ones; negative: fewer than there are before it."""
     return digits - 1 - math.floor(math.log10(magnitude))
+
+
+def instant(wall_ns: int) -> str:
+    """Return a wall clock time as UTC to the minute: "2026-11-21 08:10 UTC"."""
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(wall_ns // 10**9))

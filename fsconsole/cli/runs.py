@@ -15,6 +15,7 @@ from fsconsole.errors.runs import JournalNewer, JournalUnusable, NoRunsDirectory
 from fsconsole.journal.folder import LATEST
 from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.text import counted, pad_left, pad_right, printable, wrap
+from fsconsole.units import instant
 
 if TYPE_CHECKING:
     from fsconsole.client.runs import ListedRun
@@ -152,8 +153,6 @@ def _lost_with(folder: RunFolder) -> tuple[str, Scratch | None]:
 
 def runs_text(listed: Sequence[ListedRun], directory: str) -> str:
     """Return the list as text: a line of facts per run, its title and standing below."""
-    from fsconsole.results.content import instant
-
     if not listed:
         return printable(f"There are no runs in {directory}.")
     names = [printable(run.run_id) for run in listed]

@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
 from string import ascii_letters
 
 from fsconsole.model.events import PilotFinished, WarningKind
@@ -21,7 +20,7 @@ from fsconsole.results.grid import Grid, GridRow
 from fsconsole.results.published import ratio_text
 from fsconsole.results.table import Column, TableRow, TableValue
 from fsconsole.text import GIB, KIB, MIB, TIB, hanging, printable, shorten_middle
-from fsconsole.units import fixed, format_bytes, shared_decimals, significant
+from fsconsole.units import fixed, format_bytes, instant, shared_decimals, significant
 
 # Run header: devices, kernel, date.
 
@@ -94,12 +93,6 @@ def _in_force(path: str, value: str) -> str:
     if name.endswith("_kb"):
         return str(int(value) * KIB) if value.isascii() and value.isdigit() and len(value) < _FIGURE_DIGITS else value
     return f"{value} %" if name.endswith("_ratio") else value
-
-
-def instant(wall_ns: int) -> str:
-    """Return a wall clock time as UTC to the minute: "2026-11-21 08:10 UTC"."""
-    moment = datetime.fromtimestamp(wall_ns // 10**9, timezone.utc)
-    return f"{moment:%Y-%m-%d %H:%M} UTC"
 
 
 def fact_words(name: str, value: str) -> tuple[str, str]:

@@ -15,9 +15,9 @@ from fsconsole.model.run import TOOL_FACT
 from fsconsole.model.state import RunState
 from fsconsole.model.wire import to_plain
 from fsconsole.model.workload import Workload
-from fsconsole.results.content import fact_words, in_cells, instant
+from fsconsole.results.content import fact_words, in_cells
 from fsconsole.text import printable, shorten_middle
-from fsconsole.units import format_bytes, format_bytes_exact
+from fsconsole.units import format_bytes, format_bytes_exact, instant
 
 _ALIKE = 0.02
 """Share of RAM: what a kernel keeps for itself differs from version to version."""

@@ -12,7 +12,6 @@ from fsconsole.results.content import (
     MISSING,
     UNITS_NOTE,
     column_head,
-    instant,
     own_scale,
     publication_table,
     scale_for,
@@ -24,7 +23,7 @@ from fsconsole.results.sides import Side, SideBlock, SideComparison, SideFigure,
 from fsconsole.results.strip import strip_of, strip_scale
 from fsconsole.results.table import LEAST_WIDTH, Column, TableRow, TableValue, table_lines
 from fsconsole.text import hanging, printable, wrap
-from fsconsole.units import significant
+from fsconsole.units import instant, significant
 
 _MOST_FEATURES = 8
 """Lines of what differs and is no obstacle; JSON has all."""

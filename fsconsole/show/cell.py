@@ -19,7 +19,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Cell, StepKind, Variant, cell_array_words
 from fsconsole.model.rounds import replaced_cells
 from fsconsole.model.state import CellState, RunState, StepState
-from fsconsole.results.content import fact_words, facts, instant, numbers_in_words, scale_for
+from fsconsole.results.content import fact_words, facts, numbers_in_words, scale_for
 from fsconsole.results.figures import cell_word, warnings_seen
 from fsconsole.results.layout_map import PlacedMap, short_bytes
 from fsconsole.results.table import Column, TableRow, TableValue
@@ -27,7 +27,7 @@ from fsconsole.show.charts import HistogramValue, PlotValue, Series, Threshold
 from fsconsole.show.lines import TextLine, block, text_lines
 from fsconsole.show.progress import begun_ns, command_words
 from fsconsole.text import cells_of, pad_left, pad_right, printable, printable_lines, shorten_end, shorten_middle, wrap
-from fsconsole.units import fixed, format_bytes, format_guess, format_rate, format_seconds, significant
+from fsconsole.units import fixed, format_bytes, format_guess, format_rate, format_seconds, instant, significant
 
 _COLUMN_CELLS, _FIGURE_CELLS = 16, 12
 

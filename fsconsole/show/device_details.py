@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from fsconsole.devices.evidence import FoundSignature
 from fsconsole.devices.hazards import CONTENT_CHECKS, SCRATCH_KEPT, signature_words
 from fsconsole.devices.state import Claim
+from fsconsole.model.answers import ReadTestAnswer
 from fsconsole.model.device import Device, Hazard, MdArray
 from fsconsole.plan.arrays import stripes_of
-from fsconsole.results.content import instant
 from fsconsole.show.devices import NEEDS_ROOT, ListedEntry, Listing, kind_of, medium_of, remedy
 from fsconsole.text import pad_right, printable, wrap
-from fsconsole.units import format_bytes, format_bytes_exact, format_percent, format_rate
+from fsconsole.units import format_bytes, format_bytes_exact, format_percent, format_rate, format_seconds, instant
 
 _LABEL_WIDTH = 12
 _LEAST_WIDTH = 10
@@ -193,3 +193,12 @@ def _settings(device: Device) -> Iterator[Part]:
     )
     if any(parts):
         yield "settings", ", ".join(filter(None, parts)), ""
+
+
+def read_test_told(answer: ReadTestAnswer) -> str:
+    """Return what `fsconsole readtest` measured, in words."""
+    moved = f"{format_bytes(answer.read_bytes)} in {format_seconds(answer.elapsed_s)}"
+    ahead, scheduler = format_bytes(answer.read_ahead_bytes), printable(answer.scheduler or "none")
+    return (
+        f"{format_rate(answer.bytes_per_s)} through the page cache ({moved}; read-ahead {ahead}, scheduler {scheduler})"
+    )

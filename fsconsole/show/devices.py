@@ -13,13 +13,17 @@ from fsconsole.devices.hazards import SCRATCH_KEPT
 from fsconsole.devices.identity import listed_identity
 from fsconsole.devices.state import Claim, DevicesAnswer, DeviceState, ListedDevice, device_state, holdings
 from fsconsole.model import DEFAULT_SCRATCH_DIR
-from fsconsole.model.answers import ReadTestAnswer
 from fsconsole.model.device import Device, Hazard, Identity, MdArray, Signature, Verdict
-from fsconsole.results.content import instant
 from fsconsole.show.lines import Line
 from fsconsole.show.terminal import Glyphs
 from fsconsole.text import cells_of, counted, pad_left, pad_right, printable, shorten_end, shorten_middle
-from fsconsole.units import format_bytes, format_bytes_exact, format_guess, format_rate, format_seconds, parse_bytes
+from fsconsole.units import (
+    format_bytes,
+    format_bytes_exact,
+    format_guess,
+    instant,
+    parse_bytes,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -589,12 +593,3 @@ def removal_told(entry: ListedEntry) -> str:
     backing = entry.device.loop
     file = backing.path if backing is not None else ""
     return f"It is detached, and its file of {format_bytes(entry.device.size_bytes)} is deleted: {file}"
-
-
-def read_test_told(answer: ReadTestAnswer) -> str:
-    """Return what `fsconsole readtest` measured, in words."""
-    moved = f"{format_bytes(answer.read_bytes)} in {format_seconds(answer.elapsed_s)}"
-    ahead, scheduler = format_bytes(answer.read_ahead_bytes), printable(answer.scheduler or "none")
-    return (
-        f"{format_rate(answer.bytes_per_s)} through the page cache ({moved}; read-ahead {ahead}, scheduler {scheduler})"
-    )

@@ -25,7 +25,7 @@ from fsconsole.results.blocks import (
     blocks_of,
 )
 from fsconsole.results.columns import figures_in
-from fsconsole.results.content import heading, instant, publication_words
+from fsconsole.results.content import heading, publication_words
 from fsconsole.results.curves import CurveChoice, block_charts, numeric_axes
 from fsconsole.results.curves_text import chart_lines
 from fsconsole.results.figures import RESUME, count_cells
@@ -43,7 +43,7 @@ from fsconsole.show.results_row import baseline_of, compared_words, row_lines
 from fsconsole.show.runs import RunEntry, comparable_lines
 from fsconsole.show.terminal import Glyphs
 from fsconsole.text import cells_of, printable, shorten_end, shorten_middle, wrap
-from fsconsole.units import format_rate, format_seconds
+from fsconsole.units import format_rate, format_seconds, instant
 
 _FIRST_OF_GROUP = {
     "write and read": (

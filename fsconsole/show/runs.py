@@ -14,7 +14,6 @@ from fsconsole.model.figures import Publication
 from fsconsole.model.metrics import Metric
 from fsconsole.model.state import OPEN_STATUSES, CellState, CellStatus, RunState
 from fsconsole.results.advice import advise
-from fsconsole.results.content import instant
 from fsconsole.results.figures import RESUME, count_cells, repeated_words
 from fsconsole.results.grid import build_grid
 from fsconsole.results.requirements import requirements_of
@@ -24,7 +23,7 @@ from fsconsole.results.table import Column, TableRow, TableValue
 from fsconsole.show.apply import safety_of
 from fsconsole.show.lines import Line, TextLine, text_lines
 from fsconsole.text import cells_of, counted, printable, shorten_middle
-from fsconsole.units import format_bytes
+from fsconsole.units import format_bytes, instant
 
 _COLUMNS = (
     Column("started", "UTC", is_right=False),

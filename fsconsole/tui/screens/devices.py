@@ -194,8 +194,10 @@ Tab goes to the details, which the arrow keys scroll."""
         path = entry.device.path
 
         async def read() -> None:
+            from fsconsole.show.device_details import read_test_told  # noqa: PLC0415 - the first screen is there sooner
+
             figures = await answer(self._watch.children, ReadTestAnswer, "readtest", path)
-            told = self._read_tests[path] = view.read_test_told(figures)
+            told = self._read_tests[path] = read_test_told(figures)
             self._say_own(f"{path}: {told}")
             self.on_list_moved()
 

@@ -7,8 +7,8 @@ from functools import partial
 
 from fsconsole.plan.draft import Draft, new_draft
 from fsconsole.plan.planfile import PlanFile
-from fsconsole.results.content import instant
 from fsconsole.tui import planfiles
+from fsconsole.units import instant
 
 
 class EditedPlan:
