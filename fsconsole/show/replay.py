@@ -25,7 +25,7 @@ _LASTS_S = 12.0
 """Longest replay at the speed that it begins with."""
 _FIRST_SHARE = 0.05
 """Share of a load after which its rate is shown."""
-_NAME_SHARE, _WORDS_CELLS, _MOST_CURVE_ROWS = 0.3, 27, 5
+_NAME_SHARE, _WORDS_CELLS, _MOST_CURVE_ROWS = 0.3, 27, 9
 
 Spans = tuple[tuple[str, str], ...]
 

@@ -239,6 +239,8 @@ def test_extents_map_and_space_of_48_writers_are_what_filefrag_and_statfs_count(
     plan = kept_files(filesystem, delete="none").replace(
         "threads = 2, files = 4", "threads = 48, files = 48, fsync = 128"
     )
+    # e2fsck -y gives blocks back where an extent tree can be narrower (its pass 1E), which files in many pieces have.
+    plan = plan.replace("after = {", "after = { check = false,")
     done, folder = carry_out(plan, large_device, tmp_path)
     assert done.returncode == 0, done.stderr
     cell = read_state(folder).cells[0]

@@ -244,6 +244,14 @@ def two_journals_and_xfs(console: Terminal) -> None:
     console.wait_for("enter Apply", "+ More")
     console.press("3", "Enter")
     console.wait_for("3 variants, 9 cells")
+    if any("No device is ticked" in line for line in console.lines()):
+        # As in ticked().
+        console.press("1")
+        console.wait_for("no target ticked")
+        console.press("Space")
+        console.wait_for("1 target ticked")
+        console.press("2")
+        console.wait_for("3 variants, 9 cells")
 
 
 def confirmed(console: Terminal) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 from textual.app import ComposeResult
@@ -148,7 +149,10 @@ class ConsoleScreen(Screen[None]):
 
     def say(self, text: str, *, style: str = "") -> None:
         """Show a sentence for a while, or until the next one; style: "$error", "$warning" or nothing."""
-        if self.app.is_running:
+        if self.app.is_running and not self.query("#said"):
+            # It is being made: what is said to it waits for it, as a key that is pressed meanwhile does.
+            self.call_after_refresh(partial(self.say, text, style=style))
+        elif self.app.is_running:
             self.query_one("#said", Sentence).say(text, style.removeprefix("$"))
             self._is_guiding = False
             if self._expiry is not None:
