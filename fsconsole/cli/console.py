@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-RECORDED = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", "demo.fsrun")
-"""A run of ext3, ext4, xfs and btrfs."""
+RECORDED = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", "tour.fsrun")
+"""A run of ext3, ext4, xfs and btrfs whose loads take seconds (tests/bench/tour.toml)."""
 
 
 def show_console(runs_dir: str, *, ascii_only: bool, slow_link: bool) -> None:

@@ -13,9 +13,14 @@ from pathlib import Path
 import pytest
 
 from fsconsole.cli.console import RECORDED
+from fsconsole.client.runs import look
 from fsconsole.journal.importing import import_run
+from fsconsole.results.blocks import blocks_of
+from fsconsole.results.grid import build_grid
+from fsconsole.show.replay import can_race
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.screens import base
+from fsconsole.tui.screens.replay import read_race
 from fsconsole.tui.widgets.lists import Table
 from tests.conftest import wait_until
 from tests.loop.nobody import as_nobody
@@ -39,9 +44,9 @@ async def test_the_tour_begins_with_a_decided_row_and_its_why_names_the_machine_
     children = Scripted()
     app = touring(tmp_path, children)
     async with drive(app, size=size) as pilot:
-        await shows(pilot, "demo: ext3, ext4, xfs and btrfs", "verdict", "btrfs", "v replays the race")
+        await shows(pilot, "tour: ext3, ext4, xfs and btrfs", "verdict", "btrfs", "v replays the race")
         await pilot.pause(0.1)
-        said = "4 of 5: recorded on vm (Linux 6.18.44-fc-v509) on 2026-11-23. v replays the race"
+        said = "4 of 5: recorded on vm (Linux 6.18.44-fc-v782) on 2026-11-27. v replays the race"
         shown = await shows(pilot, said, "Why: ")
         assert max(map(len, shown.splitlines())) <= size[0]
         assert app.screen.query_one(Table).cursor > 0
@@ -113,6 +118,26 @@ def test_the_command_shows_the_tour_to_who_is_not_root_and_leaves_nothing_behind
         shutil.rmtree(runs)
 
 
-def test_the_shipped_run_is_the_one_that_tests_know() -> None:
-    kept = Path(__file__).parents[1] / "data" / "runs" / "demo.fsrun"
-    assert Path(RECORDED).read_bytes() == kept.read_bytes()
+def test_every_lane_of_the_tour_s_races_has_a_curve_of_its_samples_and_they_differ(tmp_path: Path) -> None:
+    folder = import_run(RECORDED, str(tmp_path))
+    state = look(folder).state
+    races = [read_race(folder, state, block) for block in blocks_of(state, build_grid(state)) if can_race(block)]
+    assert [len(race.lanes) for race in races] == [4, 4, 4]
+    for lane in [lane for race in races for lane in race.lanes]:
+        assert lane.is_sampled, lane.name
+        rates = [piece.app_bytes_s for piece in lane.pieces if piece.until_s <= lane.load_s]
+        # Neither a block nor a line: what the race is there to show is that a load's rate goes up and down.
+        assert len(rates) >= 8, lane.name
+        assert max(rates) > 1.2 * min(rates), lane.name
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_race_of_the_tour_draws_curves(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with drive(touring(tmp_path, Scripted()), size=size) as pilot:
+        await shows(pilot, "4 of 5: ", "verdict")
+        await pilot.press("v")
+        await shows(pilot, "p Pause", "curves: 0 to")
+        await pilot.press("p", "end")
+        shown = await shows(pilot, "(end)")
+        assert "on average" not in shown
+        assert "mean rate" not in shown
