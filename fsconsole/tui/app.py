@@ -111,6 +111,7 @@ class ConsoleApp(App[None], inherit_bindings=False):
         self._colour_filter = ColourFilter()
         self._is_leaving = False
         self._going: RunFolder | None = None
+        self._is_opening = False
         """The run that went on when the console began."""
         self._told_of: RunFolder | None = None
         self.animation_level = "none"
@@ -162,6 +163,9 @@ class ConsoleApp(App[None], inherit_bindings=False):
             # Nobody has asked for runs yet: the screens that show them say what is wrong.
             return
         self._going = runs[0].folder if runs else None
+        while self._is_opening:
+            # Where the operator goes already: to be told there, not to be asked on the way.
+            await asyncio.sleep(_STARTS_POLL_S)
         first = self.screen_stack[0]
         if not runs or self.session.folder is not None or not isinstance(first, ConsoleScreen):
             return
@@ -209,12 +213,16 @@ class ConsoleApp(App[None], inherit_bindings=False):
         if mode in self._screen_stacks or not isinstance(shown, ConsoleScreen):
             self.switch_mode(mode)
             return
-        with shown.announcing(_opening(mode, self.session.targets)):
-            with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(shown.wait_for_refresh(), _PAINT_S)
-            # Keys that are pressed meanwhile wait: they are meant for the screen that is opened.
-            await in_background(partial(import_module, f"fsconsole.tui.screens.{mode}"))
-            self.switch_mode(mode)
+        self._is_opening = True
+        try:
+            with shown.announcing(_opening(mode, self.session.targets)):
+                with suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(shown.wait_for_refresh(), _PAINT_S)
+                # Keys that are pressed meanwhile wait: they are meant for the screen that is opened.
+                await in_background(partial(import_module, f"fsconsole.tui.screens.{mode}"))
+                self.switch_mode(mode)
+        finally:
+            self._is_opening = False
 
     async def action_quit(self) -> None:
         """Leave; ctrl+c in a dialog may be meant for that alone, and closes it."""

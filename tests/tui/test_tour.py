@@ -127,8 +127,8 @@ def test_every_lane_of_the_tour_s_races_has_a_curve_of_its_samples_and_they_diff
         assert lane.is_sampled, lane.name
         rates = [piece.app_bytes_s for piece in lane.pieces if piece.until_s <= lane.load_s]
         # Neither a block nor a line: what the race is there to show is that a load's rate goes up and down.
-        assert len(rates) >= 8, lane.name
-        assert max(rates) > 1.2 * min(rates), lane.name
+        assert len(rates) >= 6, lane.name
+        assert max(rates) > 1.1 * min(rates), lane.name
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -12,11 +12,9 @@ import pytest
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.catalog.words import unsafe_words
-from fsconsole.cli.console import RECORDED
 from fsconsole.client.runs import look
 from fsconsole.errors import Misused
 from fsconsole.errors.runs import NothingToAdvise
-from fsconsole.journal.importing import import_run
 from fsconsole.model.events import WarningKind
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Variant
@@ -27,6 +25,7 @@ from fsconsole.results.advice_text import Place, advice_json, advice_text, take_
 from fsconsole.results.choice import choose_row
 from fsconsole.results.grid import build_grid
 from fsconsole.results.summary import disturbed_count_words
+from tests.tui.recorded import imported
 from tests.unit.results import build
 
 LONG = {Metric.WRITTEN: 1e13, Metric.LAST_DONE: 1e4}
@@ -79,10 +78,10 @@ def test_the_score_is_the_weighted_geometric_mean_and_the_turning_weight_is_as_c
     assert [one.candidate.title for one in heavier.best] == [build.EXT4.label]
 
 
-def test_an_undecided_score_names_the_columns_that_are_decided_and_contradicts_no_verdict_of_the_shipped_run(
+def test_an_undecided_score_names_the_columns_that_are_decided_and_contradicts_no_verdict_of_a_recorded_run(
     tmp_path: Path,
 ) -> None:
-    state = look(import_run(RECORDED, str(tmp_path))).state
+    state = look(imported("demo", tmp_path)).state
     grid = build_grid(state)
     found = advise(state, grid, safety_of)
     text = " ".join(advice_text(state, grid, found, PLACE).split())
