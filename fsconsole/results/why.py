@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from fsconsole.model.metrics import Metric
@@ -30,6 +30,7 @@ class Tells(Enum):
     NEAR = f"within {_LEAST_TIMES:g} times"
     FEW_ROUNDS = "too few rounds"
     NOT_KEPT = "not kept"
+    OTHER_WAY = "points the other way"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Counter:
     name: str
     tells: Tells
     times: float = 1.0
-    """Factor between the two, at least 1; of APART alone."""
+    """How many times the baseline's it is; of APART alone."""
     figures: str = ""
     """Both in words, "159.20 against 9.87"; of APART alone."""
 
@@ -58,14 +59,38 @@ def why_words(row: BlockRow, other: BlockRow | None) -> str:
 
     Empty where the verdict is open, and for a baseline.
     """
-    if other is None or row.compared is None or row.compared.verdict in _UNDECIDED:
+    if not is_decided(row) or other is None:
         return ""
-    counters = counters_of(row, other)
-    apart = sorted((one for one in counters if one.tells is Tells.APART), key=lambda one: -one.times)
+    counters = _counters_for(row, other)
+    apart = causes(row, other)
     if apart:
         return f"Why: {', '.join(f'{one.name} {one.figures}' for one in apart[:_MOST])} (of {other.name})."
     kept = [f"{one.name} ({one.tells.value})" for one in counters if one.tells is not Tells.NOT_KEPT]
     return f"Why: not told by {', '.join(kept)}." if kept else "Why: no counters were kept."
+
+
+def is_decided(row: BlockRow) -> bool:
+    """Return whether a row's verdict says that it differs."""
+    return row.compared is not None and row.compared.verdict not in _UNDECIDED
+
+
+def causes(row: BlockRow, other: BlockRow) -> list[Counter]:
+    """Return the counters that set a decided row apart from its baseline, the largest factor first."""
+    apart = (one for one in _counters_for(row, other) if one.tells is Tells.APART)
+    return sorted(apart, key=lambda one: -max(one.times, 1 / one.times))
+
+
+def _counters_for(row: BlockRow, other: BlockRow) -> list[Counter]:
+    verdict = row.compared.verdict if row.compared is not None else None
+    return [_for(verdict, one) for one in counters_of(row, other)]
+
+
+def _for(verdict: Verdict | None, counter: Counter) -> Counter:
+    """Return a counter, of which less explains no slower row, and more no faster one: each of them costs time."""
+    other_way = {Verdict.SLOWER: counter.times < 1, Verdict.FASTER: counter.times > 1}
+    if verdict is not None and counter.tells is Tells.APART and other_way.get(verdict, False):
+        return replace(counter, tells=Tells.OTHER_WAY)
+    return counter
 
 
 def counters_of(row: BlockRow, other: BlockRow) -> tuple[Counter, ...]:
@@ -89,4 +114,4 @@ def _counter(row: BlockRow, other: BlockRow, metric: Metric, name: str) -> Count
     if least <= 0 or most < _LEAST_TIMES * least:
         return Counter(name, Tells.NEAR)
     scale = scale_for(metric, (mine, theirs))
-    return Counter(name, Tells.APART, most / least, f"{scale.text(mine)} against {scale.text(theirs)}")
+    return Counter(name, Tells.APART, mine / theirs, f"{scale.text(mine)} against {scale.text(theirs)}")

@@ -34,7 +34,7 @@ from fsconsole.results.published import beside
 from fsconsole.results.sentences import RunFindings, findings_lines
 from fsconsole.results.summary import disturbed_count_words
 from fsconsole.results.table import Column, TableRow, TableValue
-from fsconsole.results.why import why_words
+from fsconsole.results.why import causes, is_decided
 from fsconsole.show.bars import bar_lines, toned, with_bars
 from fsconsole.show.lines import Line, TextLine, text_lines
 from fsconsole.show.more_rounds import next_words
@@ -373,11 +373,10 @@ def with_words(table: TableValue, words: str) -> TableValue:
 
 
 def decided_row(view: BlockView) -> str:
-    """Return the key of the first row whose pane says why it differs; empty where there is none."""
+    """Return the key of the first decided row with a counter that says why; empty where there is none."""
     block = view.block
-    rows = block.rows if block is not None else ()
-    told = (row.row.id for row in rows if block is not None and why_words(row, baseline_of(row, block)))
-    return next(told, "")
+    bases = [(row, baseline_of(row, block)) for row in block.rows if is_decided(row)] if block is not None else []
+    return next((row.row.id for row, base in bases if base is not None and causes(row, base)), "")
 
 
 def compare_lines(runs: Sequence[RunEntry], published: Sequence[Publication], *, is_with: bool) -> tuple[Line, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from fsconsole.cli.console import RECORDED
+from fsconsole.journal.importing import import_run
 from fsconsole.journal.past import read_state
 from fsconsole.model.verdicts import Verdict
 from fsconsole.results.blocks import Block, blocks_of
@@ -47,3 +49,15 @@ def test_each_counter_says_what_it_tells_and_a_decided_row_without_any_says_whic
     said = why_words(alike, rows["ext4"])
     assert said.startswith("Why: not told by ")
     assert "flushes of the device (its rounds overlap)" in said
+
+
+def test_a_counter_that_costs_the_faster_row_more_is_no_cause(tmp_path: Path) -> None:
+    state = read_state(import_run(RECORDED, str(tmp_path)))
+    block = blocks_of(state, build_grid(state))[0]
+    rows = {row.name: row for row in block.rows}
+    assert rows["ext3"].compared is not None
+    assert rows["ext3"].compared.verdict is Verdict.SLOWER
+    flushes = next(one for one in counters_of(rows["ext3"], rows["ext4"]) if one.name == "flushes of the device")
+    assert flushes.times < 1
+    assert "flushes of the device (points the other way)" in why_words(rows["ext3"], rows["ext4"])
+    assert why_words(rows["btrfs"], rows["ext4"]) == "Why: CPU seconds per GiB 28.4 against 15.0 (of ext4)."
