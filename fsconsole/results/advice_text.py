@@ -52,7 +52,8 @@ def advice_text(state: RunState, grid: Grid, of: Advice, place: Place, *, width:
         )
     ]
     lines += ["", *_wrapped(f"{_headline(of)} Intervals at {level}.", width)]
-    lines += _wrapped(disturbed, width) if (disturbed := disturbed_words(of, grid)) else []
+    disturbed = disturbed_words(of, grid)
+    lines += _wrapped(disturbed, width) if disturbed else []
     for row in of.best:
         # No number: their order decides nothing, and apply-kit counts rows otherwise.
         lines += _row_lines(row, "*", of, grid, width)
@@ -64,7 +65,7 @@ def advice_text(state: RunState, grid: Grid, of: Advice, place: Place, *, width:
         [""]
         + [line for title, why in of.unjudged for line in _wrapped(f"Not judged: {title} ({why}).", width)]
         + [line for sentence in _sentences(of) for line in _wrapped(sentence, width)]
-        + ["", *_next_lines(state, of, place, width)]
+        + ["", *_next_lines(state, of, place, width, is_disturbed=bool(disturbed))]
     )
     return "\n".join(lines).replace("\n\n\n", "\n\n").rstrip("\n") + "\n"
 
@@ -207,9 +208,10 @@ def _sentences(of: Advice) -> Iterator[str]:
 # The row to take, and the command that applies it.
 
 
-def _next_lines(state: RunState, of: Advice, place: Place, width: int) -> Iterator[str]:
+def _next_lines(state: RunState, of: Advice, place: Place, width: int, *, is_disturbed: bool) -> Iterator[str]:
     why, command = take_why(of), take_command(state, of, place)
-    yield from _wrapped(f"Next: {why}{':' if command else '.'}", width)
+    first = "run more rounds on a quiet machine. If it can't wait, " if is_disturbed else ""
+    yield from _wrapped(f"Next: {first}{why}{':' if command else '.'}", width)
     line, indent = "", "    "
     for word in command:
         if line and cells_of(f"{indent}{line} {word} \\") > width:
