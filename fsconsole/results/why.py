@@ -40,9 +40,9 @@ class Counter:
     name: str
     tells: Tells
     times: float = 1.0
-    """How many times the baseline's it is; of APART alone."""
+    """Its value divided by the baseline's; only where it is APART."""
     figures: str = ""
-    """Both in words, "159.20 against 9.87"; of APART alone."""
+    """Both in words, "159.20 against 9.87"; only where it is APART."""
 
 
 def reached_words(row: BlockRow) -> str:
@@ -61,11 +61,10 @@ def why_words(row: BlockRow, other: BlockRow | None) -> str:
     """
     if not is_decided(row) or other is None:
         return ""
-    counters = _counters_for(row, other)
     apart = causes(row, other)
     if apart:
         return f"Why: {', '.join(f'{one.name} {one.figures}' for one in apart[:_MOST])} (of {other.name})."
-    kept = [f"{one.name} ({one.tells.value})" for one in counters if one.tells is not Tells.NOT_KEPT]
+    kept = [f"{one.name} ({one.tells.value})" for one in _counters_for(row, other) if one.tells is not Tells.NOT_KEPT]
     return f"Why: not told by {', '.join(kept)}." if kept else "Why: no counters were kept."
 
 

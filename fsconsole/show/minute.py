@@ -51,7 +51,7 @@ class Minute:
         self._newest = 0
 
     def add(self, sample: Sample) -> None:
-        """Take a sample. After a reboot, with which the clock begins anew, what was before it is forgotten."""
+        """Add a sample. After a reboot the clock starts at 0 again, and older samples are dropped."""
         second = sample.monotonic_ns // 10**9
         figures = tuple(figure(sample) for figure in FIGURES.values())
         if second == self._newest:

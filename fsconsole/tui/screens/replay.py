@@ -63,7 +63,7 @@ At first the replay takes at most 12 s; "1/5 of real time" is five times slower 
         self._is_playing = True
         self._ticked_s = 0.0
         self._told = ""
-        """What p does, as the footer tells."""
+        """The footer's label of p when it was last painted."""
 
     def content(self) -> Iterable[Widget]:
         yield Static(plain("Reading the run..."), id="title")
