@@ -117,6 +117,9 @@ async def test_no_plain_letter_changes_a_kept_run(tmp_path: Path, mode: str) -> 
 async def test_help_lists_all_keys_of_the_screen_and_its_commands(tmp_path: Path, mode: str, place: str) -> None:
     async with drive(console(folder=recorded("grid", tmp_path), runs_dir=tmp_path), mode, size=(200, 120)) as pilot:
         label_of = pilot.app.screen.label_of
+        if place == "run":
+            # What enter does there is known once the run has been read.
+            await until(pilot, lambda: label_of("cell"), "the run is read")
         await pilot.press("?")
         shown = " ".join((await shows(pilot, "Keys")).replace("│", " ").split())
         own = {key for key, _ in keys.keys_of(place)}

@@ -189,7 +189,7 @@ Tab goes to the details, which the arrow keys scroll."""
 
     def action_read(self) -> None:
         entry = self._entry()
-        if entry is None or not self.may("Reading a disk"):
+        if not self.may("Reading a disk") or entry is None:
             return
         path = entry.device.path
 
@@ -206,7 +206,7 @@ Tab goes to the details, which the arrow keys scroll."""
     @work(group="remove", exclusive=True)
     async def action_remove(self) -> None:
         entry = self._entry()
-        if entry is None or not self.may("Removing a scratch device"):
+        if not self.may("Removing a scratch device") or entry is None:
             return
         path, scratch_id = entry.device.path, entry.scratch_id
 
