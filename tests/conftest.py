@@ -23,7 +23,7 @@ from xdist.scheduler import LoadScopeScheduling
 from fsconsole.model import RUNS_VARIABLE
 from fsconsole.system.block import renew
 from tests.lab.groups import boot_of, turn_of
-from tests.lab.soak import IN_GUEST
+from tests.lab.soak import IN_GUEST, SOAK
 from tests.resident import hold
 from tests.rewritten import rewrite_all
 
@@ -103,6 +103,9 @@ def pytest_report_header() -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not SOAK:
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("soak")])
+        items[:] = [item for item in items if not item.get_closest_marker("soak")]
     items.sort(key=_turn)
     if hasattr(config, "workerinput"):
         _interleave(items)
