@@ -99,7 +99,7 @@ def take_snapshot(sys_root: str = SYS_ROOT, proc_root: str = PROC_ROOT) -> Machi
     btrfs = dict(rows("the mounted btrfs", lambda: read_btrfs_members(sys_root).items()))
     arrays = rows("the md arrays", lambda: read_arrays(proc_root))
     listed = sorted(read_devices(sys_root), key=lambda device: natural_key(device.name))
-    loops = dict(rows("what the loop devices stand on", lambda: read_loops(listed, sys_root).items()))
+    loops = read_loops(listed if sys_root == SYS_ROOT else (), unread)
     mounts = _mounts_by_number((("self", own), ("init", init)), btrfs, listed)
     by_name = {array.name: array for array in arrays}
     devices = []
@@ -133,17 +133,17 @@ def read_arrays(proc_root: str = PROC_ROOT) -> tuple[MdArray, ...]:
     return parse_mdstat(read_text(path)) if os.path.exists(path) else ()
 
 
-def read_loops(devices: Iterable[Device], sys_root: str = SYS_ROOT) -> dict[str, LoopStatus]:
-    """Return what every attached loop device of this machine stands on, by path. Raises OSError."""
+def read_loops(devices: Iterable[Device], unread: list[Unread]) -> dict[str, LoopStatus]:
+    """Return what every attached loop device stands on, by path; one that doesn't say goes to unread."""
     statuses: dict[str, LoopStatus] = {}
-    for device in devices if sys_root == SYS_ROOT else ():
+    for device in devices:
         if device.kind is DeviceKind.LOOP and device.size_bytes:
             try:
                 statuses[device.path] = status(device.path)
             except OSError as error:
                 # Detached since the listing, or its node leads elsewhere: that device is refused, others are not.
                 if error.errno not in {errno.ENXIO, errno.ENOENT, errno.ENOTTY}:
-                    raise
+                    unread.append(Unread(f"what {device.path} stands on", str(error).rstrip(".")))
     return statuses
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from fsconsole.model.answers import PlanAnswer, TargetAnswer
 from fsconsole.model.device import Identity
-from fsconsole.show.devices import others, within_boot
 from fsconsole.show.going import Going
+from fsconsole.show.identities import others, within_boot
 from fsconsole.show.lines import TextLine, block
 from fsconsole.show.plan_text import power_words, rate_words, size_words, target_facts, target_told
 from fsconsole.text import counted, listed, printable, shorten_middle

@@ -42,7 +42,7 @@ def details(
         *_stripes(device, listing),
         *_settings(device),
         *((_TOOL, _parted(hazard)[1], "") for hazard in entry.refusals if _parted(hazard)[1]),
-        *(("error", error, "") for _, error in notes if error),
+        *((_TOOL, said, "") for _, said in notes if said),
     ]
     lines: list[Part] = []
     for label, text, tone in told:
@@ -90,13 +90,13 @@ def _wiping(entry: ListedEntry, listing: Listing, *, is_root: bool) -> Iterator[
 
 
 def _notes(entry: ListedEntry, listing: Listing) -> tuple[tuple[str, str], ...]:
-    """Return the notes on a device in plain words, each with the error of the tool that read signatures, if one failed."""
+    """Return the notes on a device in plain words, each with the first line of the tool that read signatures, if it failed."""
     found = []
     for note in listing.notes:
         if note.startswith(f"{entry.device.path} "):
             told, _, error = note.partition(": `")
             tool = error.partition(" ")[0]
-            found.append((f"signatures not read: {tool} failed", f"`{error}") if error else (told, ""))
+            found.append((f"signatures not read: {tool} failed", _said(error)) if error else (told, ""))
     return tuple(found)
 
 
@@ -111,8 +111,13 @@ def _reason(hazard: Hazard, device: Device) -> str:
 def _parted(hazard: Hazard) -> tuple[str, str]:
     """Return a reason without the error of the tool that could not look, and the first line of that; empty for none."""
     told, _, error = hazard.reason.partition(": `")
-    said = error.partition("` failed with exit code ")[2].partition(": ")[2]
-    return (f"{told} can't be read", said.splitlines()[0]) if said else (hazard.reason, "")
+    said = _said(error)
+    return (f"{told} can't be read", said) if said else (hazard.reason, "")
+
+
+def _said(error: str) -> str:
+    """Return the first line of what a tool said, of "COMMAND` failed with exit code 1: WORDS"; empty for anything else."""
+    return error.partition("` failed with exit code ")[2].partition(": ")[2].partition("\n")[0]
 
 
 def _identity(device: Device) -> Iterator[Part]:

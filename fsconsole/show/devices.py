@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from fsconsole.devices.identity import listed_identity
 from fsconsole.devices.state import Claim, DevicesAnswer, DeviceState, ListedDevice, device_state, holdings
 from fsconsole.model import DEFAULT_SCRATCH_DIR
 from fsconsole.model.device import Device, Hazard, Identity, MdArray, Signature, Verdict
+from fsconsole.show.identities import COMPARED, others
 from fsconsole.show.lines import Line
 from fsconsole.show.terminal import Glyphs
 from fsconsole.text import cells_of, counted, pad_left, pad_right, printable, shorten_end, shorten_middle
@@ -393,53 +393,6 @@ def _tick(entry: ListedEntry, ticked: Collection[str]) -> tuple[str, str]:
     return ("[ ]" if can_be else "", "")
 
 
-# Identity within one boot: a ticked device is compared with the one that has its name later.
-
-_WORDS = {
-    "serial": "serial number",
-    "wwn": "WWN",
-    "size_bytes": "size",
-    "scratch_id": "scratch mark",
-    "dm_uuid": "device-mapper UUID",
-    "partition_uuid": "PARTUUID",
-    "partition_start_bytes": "partition start",
-    "backing_inode": "file",
-    "backing_offset_bytes": "offset in its file",
-    "backing_limit_bytes": "limit in its file",
-    "backing_device": "filesystem of its file",
-    "diskseq": "sequence number",
-    "device_number": "number",
-}
-"""Groups, the most telling one first. A name is not among them: rows with the same name are compared."""
-_MOST_TOLD = 2
-_BYTES = frozenset({"size_bytes", "partition_start_bytes", "backing_offset_bytes", "backing_limit_bytes"})
-
-
-def within_boot(identity: Identity) -> Identity:
-    """Return who a device is, without what the list of devices doesn't tell.
-
-    A dm table takes root and a command for each device. A volume that got another one between tick and plan passes
-    here; the codes that bind a start to its plan have the table in them.
-    """
-    return replace(identity, boot_id="", dm_table="")
-
-
-def others(before: Identity, now: Identity) -> str:
-    """Return in words where two devices differ most: "size 64MiB, now 128MiB"; empty where they are one."""
-    differing = [name for name in _WORDS if getattr(before, name) != getattr(now, name)]
-    told = differing[:_MOST_TOLD]
-    return "; ".join(f"{_WORDS[name]} {_told(before, name)}, now {_told(now, name)}" for name in told)
-
-
-def _told(one: Identity, name: str) -> str:
-    value: object = getattr(one, name)
-    if name in _BYTES:
-        return format_bytes_exact(int(str(value)))
-    if name == "device_number":
-        return f"{os.major(int(str(value)))}:{os.minor(int(str(value)))}"
-    return str(value) if value else "none"
-
-
 NEEDS_ROOT = "leave with q, then `sudo fsconsole`."
 _SYSTEM = frozenset({"/", "/boot", "/boot/efi", "/usr", "/var"})
 
@@ -487,9 +440,12 @@ def _holder_remedy(holder: str, listing: Listing) -> str:
     return f"Tick {shown} itself, or deactivate it first."
 
 
-def lost_ticks(ticks: Mapping[str, Identity], listing: Listing) -> dict[str, str]:
-    """Return the ticked targets that changed, with a sentence each; ticks has the identities when ticked."""
-    found = ((path, _lost(listing.at(path), one)) for path, one in ticks.items())
+def lost_ticks(ticks: Mapping[str, Identity], listing: Listing, *, is_use_lost: bool = True) -> dict[str, str]:
+    """Return the ticked targets that changed, with a sentence each; ticks has the identities when ticked.
+
+    is_use_lost: those that are in use now, or refused, are among them.
+    """
+    found = ((path, _lost(listing.at(path), one, is_use_lost=is_use_lost)) for path, one in ticks.items())
     return {path: f"{path} was unticked: {why}." for path, why in found if why}
 
 
@@ -501,11 +457,17 @@ def gone(known: Mapping[str, ListedEntry], listing: Listing) -> tuple[str, ...]:
 
 def _is_other(known: ListedEntry, now: ListedEntry) -> bool:
     before, after = listed_identity(known.device), listed_identity(now.device)
-    if known.is_new:
-        # A glimpse knows no file of a loop device, and nothing that udev knows: what was not known doesn't differ.
-        unknown = {name: getattr(before, name) for name in _WORDS if not getattr(before, name)}
-        after = replace(after, **unknown)
-    return bool(others(before, after))
+    return bool(others(_identity_of(known, after), _identity_of(now, before)))
+
+
+def _identity_of(entry: ListedEntry, other: Identity) -> Identity:
+    """Return who a device is; of one that was only glimpsed, what is not known is as in the other.
+
+    A glimpse knows no file of a loop device, and nothing that udev knows.
+    """
+    known = listed_identity(entry.device)
+    unknown = [name for name in COMPARED if not getattr(known, name)] if entry.is_new else []
+    return replace(known, **{name: getattr(other, name) for name in unknown})
 
 
 def gone_words(path: str, listing: Listing) -> str:
@@ -513,14 +475,14 @@ def gone_words(path: str, listing: Listing) -> str:
     return f"{path} is gone." if listing.at(path) is None else f"{path} is another device now."
 
 
-def _lost(entry: ListedEntry | None, ticked: Identity) -> str:
+def _lost(entry: ListedEntry | None, ticked: Identity, *, is_use_lost: bool) -> str:
     if entry is None:
         return "it is gone"
-    if other := others(ticked, listed_identity(entry.device)):
+    if other := others(ticked, _identity_of(entry, ticked)):
         return f"another device has its name now ({other})"
-    if entry.refusals:
+    if is_use_lost and entry.refusals:
         return f"it {entry.refusals[0].reason}"
-    if entry.state.claim is Claim.IN_USE:
+    if is_use_lost and entry.state.claim is Claim.IN_USE:
         return f"it is in use now ({entry.state.text})"
     return ""
 
@@ -570,11 +532,11 @@ def about(  # noqa: PLR0913 (each is a fact of its own)
 
 
 def offers(*, is_root: bool) -> tuple[Line, ...]:
-    """Return what is offered at the foot of the list: a demo, and a scratch device."""
+    """Return what is offered at the foot of the list: a scratch device, with which a first benchmark begins, and a demo."""
     as_root = "" if is_root else " (as root: sudo fsconsole)"
     return (
-        Line("demo", f"N  Demo: 1 to 10 minutes, writes 2 GiB in {DEFAULT_SCRATCH_DIR}{as_root}", wraps=True),
         Line("scratch", f"n  New scratch device: safe to wipe{as_root}"),
+        Line("demo", f"N  Demo: 1 to 10 minutes, writes 2 GiB in {DEFAULT_SCRATCH_DIR}{as_root}", wraps=True),
     )
 
 

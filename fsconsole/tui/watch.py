@@ -171,7 +171,10 @@ class DeviceWatch:
         if self.seen_s is None:
             return False
         before = self.listing
-        self.listing = await self._up_to_now(before)
+        now = await self._up_to_now(before)
+        # A look that has ended meanwhile tells more: a glimpse of the list before it knows no file of a new loop device.
+        if self.listing is before:
+            self.listing = now
         return self.listing is not before
 
     async def has_changed(self) -> bool:
@@ -182,8 +185,9 @@ class DeviceWatch:
         """Take how far arrays have synced into the listing; return whether that has moved."""
         if not self.listing.syncs:
             return False
+        arrays = await asyncio.to_thread(read_arrays)
         before = self.listing
-        self.listing = view.with_progress(before, await asyncio.to_thread(read_arrays))
+        self.listing = view.with_progress(before, arrays)
         return self.listing is not before
 
     async def _up_to_now(self, listing: view.Listing) -> view.Listing:

@@ -158,7 +158,7 @@ UNREADABLE = {
     "read_mounts": "its mounts",
     "read_swaps": "the swap areas",
     "read_btrfs_members": "the mounted btrfs",
-    "read_loops": "what the loop devices stand on",
+    "status": "what /dev/loop",
     "read_arrays": "the md arrays",
     "export_uses": "the exports",
     "open_uses": "open descriptors",
@@ -199,6 +199,23 @@ def test_a_loop_device_that_goes_or_whose_node_is_a_file_is_no_matter_to_others(
 
             monkeypatch.setattr(snapshot, "status", status)
             assert refusals(inspect(blank)) == {}, os.strerror(number)
+
+
+def test_a_loop_device_whose_files_disk_fails_leaves_others_the_devices_that_they_are(
+    blank: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with loop_over(sparse(tmp_path / "other")) as other:
+
+        def status(path: str) -> LoopStatus:
+            if path == other:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            return block.status(path)
+
+        before = inspect(blank).device
+        monkeypatch.setattr(snapshot, "status", status)
+        report = inspect(blank)
+        assert report.device == before
+        assert f"what {other} stands on" in refusals(report)["undetermined"]
 
 
 def test_a_scratch_file_that_is_deleted_just_after_its_mark_was_read_is_no_matter_to_others(

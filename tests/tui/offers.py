@@ -7,7 +7,7 @@ from typing import cast
 
 from fsconsole.model.device import Identity
 from fsconsole.model.wire import from_plain
-from fsconsole.show.devices import within_boot
+from fsconsole.show.identities import within_boot
 
 LOSS = "ext4 '[/x]', UUID 2b9570c7-4191-4350-b671-b53e98ae2219, 64.0 MiB"
 

@@ -358,6 +358,8 @@ Tab goes to the details, which the arrow keys scroll."""
         finally:
             self._watch.is_looking = False
         if self.app.is_running:
+            # What uses a device by then is told on the return.
+            self._watch.is_wanted = not self.is_current
             self._tell()
             self._load_ahead()
 
@@ -368,7 +370,8 @@ Tab goes to the details, which the arrow keys scroll."""
 
     def _take(self) -> None:
         listing = self._watch.listing
-        lost = view.lost_ticks(self.session.ticks, listing)
+        # Behind another screen a look may have ended on a run that this console has just started: that one uses its devices.
+        lost = view.lost_ticks(self.session.ticks, listing, is_use_lost=self.is_current)
         own = {path for path in lost if self.session.ticks[path].scratch_id in self._removed}
         for path in lost:
             del self.session.ticks[path]

@@ -22,7 +22,8 @@ from fsconsole.plan.outcome import Outcome, ThisMachine, work_out
 from fsconsole.plan.planfile import PlanFile, TargetSpec
 from fsconsole.plan.read import list_configs, parse_plan, read_plan, resolve_plan
 from fsconsole.plan.shipped import is_shipped
-from fsconsole.show.devices import WORDS, others
+from fsconsole.show.devices import WORDS
+from fsconsole.show.identities import others
 from fsconsole.show.lines import Line
 from fsconsole.show.shipped import shipped_lines
 from fsconsole.system.files import memory_bytes

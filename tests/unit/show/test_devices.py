@@ -14,19 +14,19 @@ from fsconsole.model.device import Device, Hazard, Identity, MdArray, Verdict
 from fsconsole.model.wire import encode
 from fsconsole.show.device_details import details
 from fsconsole.show.devices import (
-    _WORDS,
     Listing,
     about,
     grouped,
     lay_out,
     lost_ticks,
-    others,
     parse_listing,
     refusal,
+    with_changes,
     with_progress,
     with_proofs,
-    within_boot,
 )
+from fsconsole.show.identities import COMPARED as TOLD
+from fsconsole.show.identities import others, within_boot
 from fsconsole.show.terminal import ASCII, SAFE
 from fsconsole.text import cells_of
 from tests.tui.device_lists import (
@@ -150,6 +150,12 @@ def test_who_may_be_ticked_and_ticks_outlive_a_look_that_changed_nothing() -> No
     assert lost_ticks(ticks, parse_listing(listed(FREE, SCRATCH))) == {}
 
 
+def test_a_device_that_is_only_glimpsed_keeps_its_tick_unless_what_is_known_of_it_differs() -> None:
+    ticks, before = {SCRATCH.path: listed_identity(SCRATCH)}, parse_listing(listed(FREE))
+    for glimpsed, is_lost in ((replace(SCRATCH, loop=None), False), (replace(SCRATCH, loop=None, diskseq=99), True)):
+        assert (SCRATCH.path in lost_ticks(ticks, with_changes(before, frozenset(), (glimpsed,)))) == is_lost
+
+
 def test_without_root_nothing_unproved_is_ticked_and_the_pane_says_so() -> None:
     listing = parse_listing(listed(*STORAGE_BOX, is_root=False))
     assert all(refusal(entry, listing, is_root=False) for entry in listing.entries)
@@ -195,7 +201,7 @@ def test_the_pane_tells_who_a_device_is_what_would_be_lost_and_how_far_an_array_
         < failed.index("note        signatures not read: wipefs failed")
         < failed.index("read-ahead")
     )
-    assert failed.splitlines()[-1] == f"error       {error}"
+    assert failed.splitlines()[-1] == "tool error  wipefs: error"
 
 
 def test_lines_of_the_pane_fit_and_lose_nothing_of_any_device_of_the_box() -> None:
@@ -286,7 +292,7 @@ def test_a_device_is_the_same_in_the_list_and_in_the_plan() -> None:
 
 
 def test_every_difference_is_told_and_loses_the_tick() -> None:
-    assert set(_WORDS) == COMPARED
+    assert set(TOLD) == COMPARED
     known, listing = listed_identity(FREE), parse_listing(listed(FREE))
     assert others(known, known) == ""
     for field in sorted(COMPARED):
