@@ -40,7 +40,7 @@ _WIDE = 110
 """Columns from which the variants have a pane of their own."""
 _NAME_CELLS = 28
 """Room for a run's name in a message of one line at 80 columns."""
-_PARTS = ("#sections", "#lines", "#rows", "#plan-name", "#marks", "#about", "#totals")
+_PARTS = frozenset(("sections", "lines", "rows", "plan-name", "marks", "about", "totals"))
 _TALL = 32
 """Terminal height from which the help of a line gets more lines."""
 
@@ -151,7 +151,8 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
     @property
     def _is_whole(self) -> bool:
         """True if its widgets exist: at exit they are removed before the worker that counts a plan ends."""
-        return len(self.query(", ".join(_PARTS))) == len(_PARTS)
+        # Their names are compared here: a query works out selectors for each widget, and this is asked for every key.
+        return {widget.id for widget in self.walk_children()} >= _PARTS
 
     def show_outcome(self) -> None:
         if not (self._is_whole and self.app.is_running):
@@ -241,16 +242,21 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         return "All" if self.focused.id == "sections" else "Filesystems"
 
     def applies(self, action: str) -> bool:
-        has_cells = self.count.outcome.plan is not None and bool(self.count.outcome.plan.cells)
-        at = self.query_one("#lines", Choices).key if self._is_whole else ""
-        offered = {
-            # In the list at the left the footer has the keys of the plan; what is looked for are the options.
-            "find": self.focused is None or self.focused.id != "sections",
-            "drop": of_plan.can_drop(self.section_key, at),
-            "probe": bool(self.draft.filesystems),
-            "tick": (line := self._looked_at) is not None and (bool(line.chips) or line.mark in {Mark.ON, Mark.OFF}),
-        }
-        return offered.get(action, has_cells or action not in {"commands", "repeats"})
+        match action:
+            case "find":
+                # In the list at the left the footer has the keys of the plan; what is looked for are the options.
+                return self.focused is None or self.focused.id != "sections"
+            case "drop":
+                at = self.query_one("#lines", Choices).key if self._is_whole else ""
+                return of_plan.can_drop(self.section_key, at)
+            case "probe":
+                return bool(self.draft.filesystems)
+            case "tick":
+                line = self._looked_at
+                return line is not None and (bool(line.chips) or line.mark in {Mark.ON, Mark.OFF})
+            case "commands" | "repeats":
+                return self.count.outcome.plan is not None and bool(self.count.outcome.plan.cells)
+        return True
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in {"find", "repeats"}:
