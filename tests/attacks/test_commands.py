@@ -264,6 +264,7 @@ def test_a_command_in_a_directory_opens_no_node_that_lies_in_its_tree_and_makes_
     assert [path.name for path in place.iterdir()] == ["lost+found"]
 
 
+@pytest.mark.soak
 def test_a_command_that_fills_the_filesystem_costs_its_own_cell_alone(target: str, tmp_path: pathlib.Path) -> None:
     fill = "test -e ../full && exit 3; cat /dev/zero > full; echo as full as can be >&2; exit 7"
     done, folder = carry_out(HEAD + "repeats = 2\n" + a_command("sh", "-c", fill), target, tmp_path)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from fsconsole.errors import ExitCode
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
@@ -132,6 +134,7 @@ def killed_with_a_serial_number(device: str, directory: Path) -> RunFolder:
     return folder
 
 
+@pytest.mark.soak
 def test_a_disk_proved_after_a_reboot_is_wiped_and_formatted_without_another_question(
     blank: str, tmp_path: Path, other_boot: tuple[str, ...]
 ) -> None:

@@ -16,6 +16,7 @@ from fsconsole.devices.snapshot import find_device
 from fsconsole.errors import ExitCode
 from fsconsole.text import MIB
 from tests.conftest import run
+from tests.lab.soak import tried
 from tests.loop.commands import Bench, command, each, fails, nothing_changes, replacing
 from tests.loop.gate_cases import (
     file_below,
@@ -124,6 +125,7 @@ NAMES = {
     "in a comment": ("/etc/fstab", f"# UUID={UUID} /srv ext4 defaults 0 0\n", False),
     "that is another one": ("/etc/fstab", f"UUID={UUID[:-1]}2 /srv ext4\nLABEL=photos2 /x ext4\n", False),
 }
+CHOSEN = ("by label, in quotes", "by a link of udev's", "to be resumed from", "that is another one")
 
 
 def test_a_device_that_nothing_uses_now_and_something_expects_later_is_asked_about(bench: Bench) -> None:
@@ -137,7 +139,7 @@ def test_a_device_that_nothing_uses_now_and_something_expects_later_is_asked_abo
         assert (f"is named in {path}" in done.stdout) is is_named, done.stdout
 
     with nothing_changes(bench):
-        each(NAMES, told)
+        each({name: NAMES[name] for name in tried(tuple(NAMES), CHOSEN)}, told)
 
 
 def test_one_device_by_two_names_is_one(bench: Bench) -> None:

@@ -93,6 +93,7 @@ async def begin(app, pilot, plan: str, device: str, cells: str = "2 cells") -> R
     return ended[0]
 
 
+@pytest.mark.soak
 def test_a_run_begun_in_the_console_is_watched_to_its_end_and_its_figures_are_those_of_results(tmp_path, device):
     runs = str(tmp_path / "runs")
     plan = written(tmp_path, TINY_PLAN)
@@ -280,6 +281,7 @@ def test_letters_written_to_a_confirmed_scratch_device_are_not_wiped_unseen(tmp_
     no_run(tmp_path)
 
 
+@pytest.mark.soak
 def test_of_two_consoles_on_one_device_the_second_starts_nothing(tmp_path: Path, device: str) -> None:
     first: list[RunFolder | None] = []
 

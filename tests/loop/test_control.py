@@ -26,6 +26,7 @@ from fsconsole.journal.store import is_alive
 from fsconsole.model.events import CellStarted, ControlRequested, Observation, Verb
 from fsconsole.model.state import CellStatus, RunState, RunStatus
 from tests.conftest import wait_until
+from tests.lab.soak import tried
 from tests.loop.runs import (
     FSCONSOLE,
     UNHURRIED_PLAN,
@@ -204,16 +205,18 @@ def test_a_cell_that_is_stopped_in_the_middle_of_its_load_is_done_again_by_resum
     run.pause_after_the_cell()
     run.ask()
     run.ended(viewer, ExitCode.STOPPED, DONE, PENDING)
-    for stop in (
+    ways = (
         lambda: checked("stop", run.ask("--now", "--json")),
         lambda: os.kill(engine_of(run.folder), signal.SIGTERM),
-    ):
+    )
+    chosen = tried(ways, ways[:1])
+    for stop in chosen:
         viewer = run.take_up(1)
         stop()
         run.ended(viewer, ExitCode.STOPPED, DONE, STOPPED)
         assert run.state.cells[1].reason == "workload: interrupted by the operator"
     run.resume()
-    assert [cell.attempt for cell in run.state.cells] == [1, 4]
+    assert [cell.attempt for cell in run.state.cells] == [1, 2 + len(chosen)]
 
 
 def test_one_ctrl_c_stops_after_the_cell_and_does_not_reach_the_engine_and_a_second_stops_at_once(run):
@@ -252,6 +255,7 @@ def test_a_closed_terminal_or_a_reader_that_is_gone_ends_the_view_and_the_run_go
     assert_nothing_left(run.device, run.folder)
 
 
+@pytest.mark.soak
 def test_two_viewers_at_once_see_the_same(run):
     viewer = run.start("--json")
     attached, first = run.attach("--json")
@@ -305,12 +309,13 @@ def test_neither_a_living_run_nor_its_device_is_taken_by_another_engine(living, 
     others = str(tmp_path / "others")
     new_run(TWO_CELLS_PLAN, living.device, others)
     _, *words = living.words
-    for command in (
-        ("run", *words),
-        ("plan", *words),
+    commands = (
         ("run", *words[:-1], str(tmp_path / "new")),
         ("resume", "--runs", others),
-    ):
+        ("run", *words),
+        ("plan", *words),
+    )
+    for command in tried(commands, commands[:2]):
         refused = fsconsole(*command)
         assert refused.returncode == ExitCode.DEVICE_LOCKED, command
         assert f"{living.device} is locked by another run or tool." in refused.stderr + refused.stdout

@@ -163,6 +163,7 @@ def test_copies_are_counted_and_rated_by_their_manifest_and_the_plans_of_command
         ("peiffer-2005-eight-directories", '"/usr", "/home", "/boot", "/lib", "/bin", "/etc", "/sbin", "/var"'),
     ],
 )
+@pytest.mark.soak
 def test_a_plan_of_peiffer_comes_to_its_end(
     device: str, sources: pathlib.Path, tmp_path: pathlib.Path, name: str, published: str
 ) -> None:

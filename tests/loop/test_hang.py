@@ -1,4 +1,7 @@
-"""Writers that no signal ends, and engines disturbed from outside."""
+"""Writers that no signal ends, and engines disturbed from outside.
+
+By the limit they are given up in tests/lab/inside/faults/test_hang.py, here in the soak alone.
+"""
 
 from __future__ import annotations
 
@@ -104,6 +107,7 @@ def hung(own_scratch: scratch.Scratch, tmp_path: pathlib.Path, request: pytest.F
         wait_until(lambda: is_free(device), "nothing holds the device")
 
 
+@pytest.mark.soak
 def test_writers_that_no_signal_ends_are_given_up_and_named_by_cleanup_until_nobody_waits(hung: Hung) -> None:
     state = hung.over()
     assert state.exit_code == ExitCode.DEVICE_HANGS

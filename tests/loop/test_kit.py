@@ -283,7 +283,8 @@ MAKES = [
     ("ext3", "", 64, 700), ("ext2", "-I 128", 64, 700), ("xfs", "", 400, 9000), ("xfs", "-m crc=0", 400, 9000),
     ("xfs", "-d agcount=8", 700, 9000), ("btrfs", "", 200, 900), ("f2fs", "", 64, 700),
     # A sparse file; ext2 and ext3 would write inode tables for half a minute.
-    ("ext4", "", 2048, 10 * TIB // MIB), ("ext4", "-O ^64bit", 2048, 10 * TIB // MIB),
+    pytest.param("ext4", "", 2048, 10 * TIB // MIB, marks=pytest.mark.soak),
+    pytest.param("ext4", "-O ^64bit", 2048, 10 * TIB // MIB, marks=pytest.mark.soak),
     ("xfs", "", 2048, 10 * TIB // MIB), ("btrfs", "", 2048, 10 * TIB // MIB),
 ]  # fmt: skip
 

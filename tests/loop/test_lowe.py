@@ -82,6 +82,7 @@ def assert_times_are_split(state: RunState, cell: CellState) -> None:
         assert 0 < user[name] + system[name] < (os.cpu_count() or 1) * real[name] + 0.02, name
 
 
+@pytest.mark.soak
 def test_mkfs_over_bytes_per_inode_and_stripes_with_the_space_that_is_left(device: str, tmp_path: pathlib.Path) -> None:
     changes = {
         "-r 102400": "-r 1024",
@@ -124,6 +125,7 @@ def test_checks_of_many_files_forced_and_unforced_and_the_recovery_on_a_filesyst
         assert cell.value(metric) is not None
 
 
+@pytest.mark.soak
 def test_reads_over_read_ahead_are_cold(device: str, tmp_path: pathlib.Path) -> None:
     changes = {'"8GiB"': '"8MiB"', '"128KiB", "256KiB", "512KiB", "1MiB", "2MiB", "4MiB", "8MiB", ': ""}
     state, _ = carried_out(smaller("lowe-2009-readahead", changes, "ext4"), device, tmp_path)
@@ -133,6 +135,7 @@ def test_reads_over_read_ahead_are_cold(device: str, tmp_path: pathlib.Path) -> 
         assert loads_of(state, cell, Metric.DEVICE_READ)["read"] >= 8 * MIB
 
 
+@pytest.mark.soak
 def test_one_dd_a_file_and_deletes_that_read_the_device(device: str, tmp_path: pathlib.Path) -> None:
     state, folder = carried_out(smaller("lowe-2009-shapes", SHAPES, "ext4 barrier=1|xfs nobarrier"), device, tmp_path)
     cells = done_cells(state)
@@ -155,6 +158,7 @@ def test_one_dd_a_file_and_deletes_that_read_the_device(device: str, tmp_path: p
 
 
 @NEEDS_BONNIE
+@pytest.mark.soak
 def test_bonnie_has_his_figures_beside(device: str, tmp_path: pathlib.Path) -> None:
     # Single bytes would take 20 s of CPU.
     changes = {

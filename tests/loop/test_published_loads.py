@@ -102,6 +102,7 @@ def test_tiobench_s_phases_move_its_bytes_with_its_threads(tiobench: RunFolder) 
             assert (row.row.value(Metric.DEVICE_READ) or 0) >= drawn_once * read, name
 
 
+@pytest.mark.soak
 def test_tiobench_with_the_blocks_as_printed_moves_whole_ones_of_16348_bytes(device: str, tmp_path: Path) -> None:
     text = small(find_config("cao-2005-tiobench-as-printed").read_text())
     for old, new in (("[1, 2, 4, 8, 16, 32, 64]", "2"), ('"4GiB"', '"2MiB"'), (f"{4000 * 16348}B", f"{6 * 16348}B")):
@@ -190,6 +191,7 @@ def ffsb(*names: str, seconds: str) -> str:
     return re.sub(r"threads = .*", f'threads = 2\nduration = "{seconds}"', small(f"{tables}[after]"))
 
 
+@pytest.mark.soak
 def test_ffsb_s_large_file_profiles_run_to_their_end(device: str, tmp_path: Path) -> None:
     names = ("create", "sequential-read", "random-read", "random-write")
     text = ffsb(*(f"large-file-{name}" for name in names), seconds="50ms")
@@ -212,6 +214,7 @@ def test_ffsb_s_large_file_profiles_run_to_their_end(device: str, tmp_path: Path
     assert (writes.value(Metric.WRITTEN) or 0) > 0
 
 
+@pytest.mark.soak
 def test_ffsb_s_mail_server_appends_creates_and_deletes(device: str, tmp_path: Path) -> None:
     text = ffsb("mail-server", seconds="100ms")
     done, folder = carry_out(

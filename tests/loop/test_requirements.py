@@ -40,9 +40,14 @@ MET = 'durable = ">= 1kB/s", fsync_p50 = "<= 10s"'
 @pytest.mark.parametrize(
     ("require", "variants", "ending"),
     [
-        (MET, EXT4, (ExitCode.OK, "", "yes")),
+        pytest.param(MET, EXT4, (ExitCode.OK, "", "yes"), marks=pytest.mark.soak),
         (f'{MET}, write = ">= 900GB/s"', EXT4, (ExitCode.REQUIREMENTS_MISSED, "No row meets", "no")),
-        (f'{MET}, fsync_p99 = "<= 10s"', EXT4, (ExitCode.REQUIREMENTS_UNDECIDED, "No row certainly", "undecided")),
+        pytest.param(
+            f'{MET}, fsync_p99 = "<= 10s"',
+            EXT4,
+            (ExitCode.REQUIREMENTS_UNDECIDED, "No row certainly", "undecided"),
+            marks=pytest.mark.soak,
+        ),
         (MET, f"{EXT4}, {FAILING}", (ExitCode.CELLS_FAILED, "3 of 6 cells failed", "yes")),
     ],
 )

@@ -69,6 +69,7 @@ def warned_of(state, kind: WarningKind) -> list[int]:
     return sorted(cell for noted in warnings_seen(state) if noted.kind is kind for cell in noted.cells)
 
 
+@pytest.mark.soak
 def test_of_six_equal_rounds_the_one_with_cold_memory_is_named_and_repeated_and_both_are_kept(tmp_path, device):
     folder = new_run(SIX_ROUNDS, device, str(tmp_path / "runs"))
     state = carried_out(folder, cold=[3], dear=[3])
@@ -87,6 +88,7 @@ def test_of_six_equal_rounds_the_one_with_cold_memory_is_named_and_repeated_and_
     assert [line["counts"] for line in lines] == [*["yes"] * 3, "no: its round ran again", *["yes"] * 3]
 
 
+@pytest.mark.soak
 def test_memory_that_is_cold_throughout_is_warned_of_in_every_round_and_none_is_repeated(tmp_path, device):
     folder = new_run(SIX_ROUNDS, device, str(tmp_path / "runs"))
     state = carried_out(folder, cold=list(range(12)), dear=[3])

@@ -232,7 +232,7 @@ def neutral(commands) -> list[list[str]]:
     return [[UUID.sub("UUID", word) for word in argv] for argv in commands]
 
 
-@pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
+@pytest.mark.parametrize("filesystem", [pytest.param("ext4", marks=pytest.mark.soak), "xfs"])
 def test_extents_map_and_space_of_48_writers_are_what_filefrag_and_statfs_count(
     tmp_path, large_device, mounted, filesystem
 ):
@@ -468,6 +468,7 @@ def test_an_engine_that_fails_at_its_start_is_quoted(tmp_path, device, monkeypat
             start_engine(folder)
 
 
+@pytest.mark.soak
 def test_the_directory_at_hand_lends_the_engine_no_module(tmp_path, device, monkeypatch):
     folder = new_run(TINY_PLAN, device, str(tmp_path / "runs"))
     strange = tmp_path / "strange"

@@ -19,6 +19,7 @@ from fsconsole.devices import scratch
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import is_alive, list_runs
+from fsconsole.model.events import Outcome
 from tests.conftest import run as program
 from tests.conftest import wait_until
 from tests.loop.nobody import as_nobody, readable_by_all
@@ -116,7 +117,7 @@ def assert_fits(lines: list[str]) -> None:
     assert [line for line in lines if not line.isascii()] == []
 
 
-@pytest.mark.parametrize("term", ["linux", "dumb"])
+@pytest.mark.parametrize("term", ["linux", pytest.param("dumb", marks=pytest.mark.soak)])
 def test_a_run_fits_a_console_of_80_columns_and_says_where_it_is(
     opened: Opening, tmp_path: Path, own_scratch: scratch.Scratch, term: str
 ) -> None:
@@ -268,15 +269,29 @@ def figures_of(lines: list[str]) -> list[list[str]]:
     return [row for row in rows if len(row) > 3]
 
 
-def test_from_a_new_box_five_keys_start_a_run_and_a_plan_leads_to_a_grid_with_a_terminal_lost_on_the_way(
-    opened: Opening, tmp_path: Path, scratch_folder: Path
-) -> None:
+@pytest.fixture
+def begun(opened: Opening, tmp_path: Path, scratch_folder: Path) -> tuple[Terminal, RunFolder]:
+    """A console on a new box in which a first run was started and stopped."""
     runs = tmp_path / "runs"
     starter = (sys.executable, str(Path(__file__).with_name("small_scratch.py")), str(scratch_folder), "320MiB")
-    first = opened(console_of(runs, starter=starter))
+    console = opened(console_of(runs, starter=starter))
+    folder = a_first_run(console, runs)
+    stopped(console, folder)
+    return console, folder
+
+
+def test_from_a_new_box_five_keys_start_a_run(begun: tuple[Terminal, RunFolder]) -> None:
     assert len(FIRST_RUN) == MOST_KEYS == 5
-    of_five_keys = a_first_run(first, runs)
-    stopped(first, of_five_keys)
+    console, folder = begun
+    assert read_state(folder).outcome is Outcome.STOPPED
+    console.quit()
+
+
+@pytest.mark.soak
+def test_after_a_first_run_a_plan_leads_to_a_grid_with_a_terminal_lost_on_the_way(
+    opened: Opening, tmp_path: Path, begun: tuple[Terminal, RunFolder]
+) -> None:
+    runs, (first, of_five_keys) = tmp_path / "runs", begun
     two_journals_and_xfs(first)
     confirmed(first)
     assert {character for character in "".join(first.lines()) if not character.isascii()} <= SAFE

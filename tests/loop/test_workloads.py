@@ -235,7 +235,9 @@ SLOW_FILE = "kind = 'create', threads = 2, file_size = '64KiB', block_size = '1B
 """65,536 calls for each file: far longer than its time limit."""
 
 
-@pytest.mark.parametrize(("end", "files"), [("between-operations", 2), ("at-once", 0)])
+@pytest.mark.parametrize(
+    ("end", "files"), [("between-operations", 2), pytest.param("at-once", 0, marks=pytest.mark.soak)]
+)
 def test_a_time_limit_ends_after_the_file_at_hand_or_in_the_middle_of_it(
     device: str, tmp_path: pathlib.Path, end: str, files: int
 ) -> None:
