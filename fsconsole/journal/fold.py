@@ -161,7 +161,8 @@ class _Draft:
                 status = _AFTER.get((self._run.status, verb), self._run.status)
                 # To continue takes it back; whatever else is asked leaves it.
                 stops = verb is Verb.STOP_AFTER or (self._run.stops_after and verb is not Verb.CONTINUE)
-                self._run = replace(self._run, status=status, stops_after=stops)
+                stops_now = verb is Verb.STOP_NOW or self._run.stops_now
+                self._run = replace(self._run, status=status, stops_after=stops, stops_now=stops_now)
             case InCell() | WarningRaised() as seen:
                 self.note(seen, entry.monotonic_ns)
 
@@ -286,6 +287,7 @@ class _Draft:
                 hint="",
                 exit_code=None,
                 stops_after=False,
+                stops_now=False,
             )
         elif isinstance(boundary, RunInterrupted):
             self._run = replace(run, status=RunStatus.INTERRUPTED, reason=boundary.reason)

@@ -126,6 +126,8 @@ class RunState:
     exit_code: int | None = None
     stops_after: bool = False
     """True if whoever asked last wants it to stop after its cell."""
+    stops_now: bool = False
+    """True if it was asked to stop at once, which nobody can take back."""
 
     @property
     def is_open(self) -> bool:

@@ -12,7 +12,7 @@ from fsconsole.journal.past import read_state
 from fsconsole.journal.store import is_alive, list_runs, living_runs
 from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.model.state import OPEN_STATUSES, RunStatus
-from fsconsole.show.progress import place_words
+from fsconsole.show.progress import place_words, stopping_words
 from fsconsole.text import printable
 
 
@@ -50,9 +50,18 @@ def still_running(runs_dir: str) -> tuple[str, ...]:
     """Return a sentence for each run that goes on when the console is left. Raises NotRoot, RunsReadOnly."""
     place = runs_option(runs_dir)
     return tuple(
-        f"Run {run.name} is still running; `fsconsole` or `fsconsole attach {run.name}{place}` shows it again."
+        f"Run {run.name} {_stopping_words(run) or 'is still running'}; "
+        f"`fsconsole` or `fsconsole attach {run.name}{place}` shows it again."
         for run in living_runs(runs_dir)
     )
+
+
+def _stopping_words(folder: RunFolder) -> str:
+    # That it goes on is to be told also where its journal can't be read.
+    try:
+        return stopping_words(read_state(folder))
+    except FsconsoleError:
+        return ""
 
 
 def runs_option(runs_dir: str) -> str:

@@ -106,9 +106,14 @@ def run_words(state: RunState, now_ns: int, *, per_cell_s: float | None = None) 
     left = f"about {format_guess(remaining_s(state, now_ns, per_cell_s=per_cell_s))} left"
     if state.status is RunStatus.PAUSED and not paused:
         left = "pauses after this cell"
-    left = "stops after this cell" if state.stops_after else left
+    left = stopping_words(state) or left
     cells = count_cells(state)
     return f"{paused}{cells.ended}/{cells.able} cells{cells.other_words}  {left}"
+
+
+def stopping_words(state: RunState) -> str:
+    """Return how a run stops that was asked to; empty where nobody has asked."""
+    return "stops now" if state.stops_now else "stops after this cell" if state.stops_after else ""
 
 
 def step_words(state: RunState, step: StepState, sample: Sample | None, now_ns: int) -> str:

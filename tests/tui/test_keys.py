@@ -13,7 +13,8 @@ from textual.dom import DOMNode
 
 from fsconsole.client.children import Done
 from fsconsole.errors import ExitCode
-from fsconsole.model.events import Verb
+from fsconsole.model.events import ControlRequested, Verb
+from fsconsole.show.going import still_running
 from fsconsole.tui import app as tui_app
 from fsconsole.tui import keys, screens, widgets
 from fsconsole.tui.app import ConsoleApp
@@ -211,6 +212,18 @@ async def test_whoever_leaves_beside_a_living_run_is_told_how_to_come_back_whate
         assert run.asked == []
     again = f"`fsconsole` or `fsconsole attach {run.folder.name} --runs {tmp_path}` shows it again."
     assert said == [f"Run {run.folder.name} is still running; {again}"]
+
+
+def test_whoever_leaves_is_told_that_a_run_stops_where_it_was_asked_to(tmp_path: Path) -> None:
+    with living_run(tmp_path) as run:
+        for verb, words in (
+            (Verb.CONTINUE, "is still running"),
+            (Verb.STOP_AFTER, "stops after this cell"),
+            (Verb.STOP_NOW, "stops now"),
+        ):
+            run.record((ControlRequested(verb),))
+            (said,) = still_running(str(tmp_path))
+            assert said.startswith(f"Run {run.folder.name} {words}; `fsconsole` or `fsconsole attach ")
 
 
 async def test_a_disk_that_does_not_answer_keeps_nobody_from_leaving(

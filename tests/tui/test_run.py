@@ -247,11 +247,12 @@ async def test_a_key_asks_the_engine_and_its_answer_is_said(tmp_path: Path, monk
                 await shows(pilot, words, "(a test)")
             # Once more takes it back, whoever asked for it: the journal knows.
             run.record((ControlRequested(Verb.STOP_AFTER),))
-            await shows(pilot, "0/2 cells  stops after this cell")
+            # The footer says what the key does now.
+            await shows(pilot, "0/2 cells  stops after this cell", "a Go on")
             await pilot.press("a")
             await shows(pilot, "The stop is taken back")
             run.record((ControlRequested(Verb.CONTINUE),))
-            await shows(pilot, "0/2 cells  about")
+            await shows(pilot, "0/2 cells  about", "a Stop after")
             asked = [Verb.PAUSE, Verb.STOP_AFTER, Verb.CONTINUE]
             assert run.asked == asked
             # What ends a cell is asked about first, and Enter alone goes on.

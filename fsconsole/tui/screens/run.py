@@ -288,7 +288,7 @@ class RunScreen(ConsoleScreen):
         """Have the footer tell what the keys do now, where that has changed: it repaints itself, and has the screen laid out."""
         offered = (
             *(self.check_action(action, ()) for action in OFFERED_AT_TIMES),
-            *map(self.label_of, ("cell", "pause")),
+            *map(self.label_of, ("cell", "pause", "stop_after")),
             self.applies("resume"),
         )
         if offered != self._offered:
@@ -426,6 +426,8 @@ class RunScreen(ConsoleScreen):
     def label_of(self, action: str) -> str:
         if action == "pause":
             return "Continue" if self._is_wanted(Verb.PAUSE) else ""
+        if action == "stop_after":
+            return "Go on" if self._is_wanted(Verb.STOP_AFTER) else ""
         return "Results" if action == "cell" and self.snapshot is not None and _is_over(self.snapshot) else ""
 
     def applies(self, action: str) -> bool:

@@ -172,6 +172,10 @@ def test_pause_and_continue_show(new) -> None:
     assert stopping.stops_after
     assert not fold(stopping, batch(ControlRequested(Verb.CONTINUE))).stops_after
     assert not fold(stopping, batch(RUN_STARTED)).stops_after
+    # To stop at once can't be taken back.
+    at_once = fold(stopping, batch(ControlRequested(Verb.STOP_NOW), ControlRequested(Verb.CONTINUE)))
+    assert (stopping.stops_now, at_once.stops_now) == (False, True)
+    assert not fold(at_once, batch(RUN_STARTED)).stops_now
 
 
 def test_the_last_word_is_kept_until_the_run_goes_on(new) -> None:
