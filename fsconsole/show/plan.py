@@ -274,16 +274,18 @@ def totals(
     rows = len({cell.variant.label for cell in plan.cells})
     stuck = sum(1 for cell in plan.cells if cell.unavailable)
     can = f" ({stuck} can't run)" if stuck else ""
-    size = size_words(plan.estimate)
+    size, rate = size_words(plan.estimate), rate_words(plan.estimate)
     lasts = units.format_guess(plan.estimate.elapsed_s)
     counts = f"{_count(rows, 'variant')}{is_out}, {_count(len(plan.cells), 'cell')}{can}"
+    if not disks and not missing:
+        # What is written depends on the device's size: a figure for none would only alarm.
+        return shorten_end(f"{counts}; about {lasts}, {rate}", width), _devices(disks, missing, width)
     first = f"{counts}; {size}, about {lasts}"
     if cells_of(first) > width:
         # The most a pilot may choose is said with each load, and which loads a time limit ends too.
         size = size_words(plan.estimate, is_short=True)
         first = f"{counts}; {size.replace(' to write', '') if is_out and can else size}, about {lasts}"
     first = shorten_end(first, width)
-    rate = rate_words(plan.estimate)
     return first, _devices(disks, missing, width, rate, together=plan.cells[0].array is not None)
 
 
@@ -327,7 +329,7 @@ def _devices(
     if missing:
         return shorten_middle(f"{', '.join(missing)}: not there any more; tick another (1).", width)
     if not disks:
-        return "No device is ticked: 1 leads to them. Sizes as planned, at 500 MB/s."
+        return shorten_end("No device is ticked: 1 leads to them. How much is written depends on it.", width)
     named = (f"{disk.path} ({units.format_bytes(disk.size_bytes)})" for disk in disks)
     where = "on arrays of" if together else "on"
     whole = printable(f"{where} {', '.join(named)}")

@@ -37,7 +37,7 @@ async def test_the_screen_and_its_dialogs_look_as_they_were_drawn(
             await hand.pilot.pause()
             assert_looks_as_kept(hand.pilot, f"{name}-{size[0]}x{size[1]}")
 
-        seen = await hand.sees("New plan", "2 variants, 10 cells; about 46.6 GiB to write", "No device is ticked")
+        seen = await hand.sees("New plan", "2 variants, 10 cells; about 2 min 13 s, at 500 MB/s", "No device is ticked")
         assert "[x] ext4" in seen
         assert "[ ] btrfs" in seen
         assert all(len(line) <= size[0] for line in seen.splitlines())

@@ -133,15 +133,23 @@ async def test_what_device_stands_for_is_said_once_and_the_commands_scroll_from_
         await hand.sees("$ echo 0")
 
 
-async def test_without_root_or_device_go_says_what_is_missing() -> None:
+async def test_without_root_go_says_what_is_missing_and_without_a_device_it_leads_to_the_devices_and_back() -> None:
     answers = {"catalog": catalog_answer(), "devices": device_answer("/dev/loop7", 2**30)}
-    for is_root, words in (
-        (False, "need root: start fsconsole with sudo"),
-        (True, "No device is ticked: 1 leads to the devices, space ticks one"),
-    ):
-        async with at_plan(is_root=is_root, children=Scripted(answers)) as hand:
-            await hand.keys("f10")
-            await hand.sees(words)
+    async with at_plan(is_root=False, children=Scripted(answers)) as hand:
+        await hand.keys("f10")
+        await hand.sees("need root: start fsconsole with sudo")
+    async with at_plan(children=Scripted(answers)) as hand:
+        for way in (("f10",), ("g", "enter")):
+            await hand.keys(*way)
+            await hand.sees("No device is ticked: space ticks one, then 2 shows the plan and F10 runs it.", "1 device")
+            assert hand.pilot.app.current_mode == "devices"
+            await hand.keys("2")
+            assert "Looking at the devices" not in picture(hand.pilot)
+        # The keys that the sentence names do that.
+        await hand.keys("1", "space", "2")
+        await hand.settled()
+        await hand.keys("f10")
+        await hand.until(lambda: isinstance(hand.pilot.app.screen, ConfirmScreen))
 
 
 async def test_go_says_first_that_no_variant_is_ticked_and_asks_for_no_device_then() -> None:

@@ -66,11 +66,14 @@ async def confirmed(screen: ConsoleScreen, text: str, plan: Plan | None) -> RunF
 
 
 async def _make_target(screen: ConsoleScreen) -> None:
-    """Offer a new scratch device where nothing is free, and tick it; else say where devices are ticked. Raises ChildFailed."""
+    """Offer a new scratch device where nothing is free, and tick it; else lead to the devices. Raises ChildFailed."""
     session = screen.session
     screen.say("No device is ticked. Looking at the devices ...")
     if (await _listing(session)).has_free:
-        screen.say("No device is ticked: 1 leads to the devices, space ticks one there.")
+        screen.say("")
+        if screen.is_active:
+            await screen.app.action_switch_mode("devices")
+            screen.say_at_hand("No device is ticked: space ticks one, then 2 shows the plan and F10 runs it.")
         return
     # Imported late: only needed where no device is free.
     from fsconsole.tui.screens.scratch_form import ScratchForm  # noqa: PLC0415
