@@ -269,13 +269,42 @@ def power_line(power: PowerAnswer, width: int) -> str:
     if decides_little(power):
         least, spread = f"{100 * min(_usual(power).difference, _LARGEST_SHOWN):,.0f} %", _percent(_usual(power).spread)
         source = " (last run)" if power.last is not None else ""
-        return shorten_end(f"Finds nothing below {least} if rounds vary by {spread}{source}: + adds rounds", width)
+        head, adds = f"Finds nothing below {least} if rounds vary by {spread}", _adds_rounds(power)
+        return _first_that_fits((f"{head}{source}: {adds}", f"{head}: {adds}", f"{head}: {_ADDS}"), width)
     words = power_words(power)
     if cells_of(words) > width and not power.no_verdicts:
         shown, lead = (power.findable, "") if power.last is None else ((power.last,), "as in the last run, ")
         found = [f"{_percent(one.difference)} if rounds vary {lead}by {_percent(one.spread)}" for one in shown]
         words = f"Finds differences of {', '.join((found[0], *(told.replace('if rounds vary ', '') for told in found[1:])))}"
     return shorten_end(words, width)
+
+
+_ADDS = "+ adds rounds"
+
+
+def _adds_rounds(power: PowerAnswer) -> str:
+    return f"{_ADDS}, {units.format_guess(power.round_s)} each"
+
+
+def busy_line(power: PowerAnswer, load: float, cpus: int, width: int) -> str:
+    """Return what a busy machine means for a plan's estimates, in a line of at most width cells; empty on a quiet one.
+
+    load is the load average. A plan without verdicts has more to say of itself.
+    """
+    if load <= cpus or power.no_verdicts:
+        return ""
+    head = f"Busy: load {load:.1f} on {counted(cpus, 'CPU')}."
+    adds = _adds_rounds(power)
+    ways = (
+        f"{head} Time and differences are for a quiet machine; {adds}",
+        f"{head} Est. is for a quiet machine; {adds}",
+        f"{head} Est. is for a quiet machine; {_ADDS}",
+    )
+    return _first_that_fits(ways, width)
+
+
+def _first_that_fits(ways: Sequence[str], width: int) -> str:
+    return next((words for words in ways if cells_of(words) <= width), shorten_end(ways[-1], width))
 
 
 def _found(one: Findable) -> str:

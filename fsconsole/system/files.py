@@ -181,6 +181,15 @@ def cpu_count() -> int:
     return len(os.sched_getaffinity(0))
 
 
+def load_average() -> float:
+    """Return how many tasks ran, or waited for a CPU or a disk, on average over the last minute (man 5 proc_loadavg); 0 if unknown."""
+    first = read_text_or("/proc/loadavg", "").partition(" ")[0]
+    try:
+        return float(first)
+    except ValueError:
+        return 0.0
+
+
 def nearest_existing(path: str) -> str:
     """Return the path, free of links, or the nearest of its parents that exists."""
     path = os.path.realpath(path)

@@ -17,6 +17,7 @@ from textual.css.stylesheet import Stylesheet
 from textual.screen import Screen
 
 from fsconsole.tui import bridge, watch
+from fsconsole.tui.screens import plan_count
 from fsconsole.tui.watch import BlockChanges, UdevWatch
 
 PARSE_RULES = Stylesheet._parse_rules
@@ -35,10 +36,11 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 @pytest.fixture(autouse=True)
 def same_everywhere(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Give the host a name, and the clock UTC; nothing happens on the machine, no draft is left, a run's news come at once."""
+    """Give the host a name, and the clock UTC; the machine is quiet, no draft is left, a run's news come at once."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
     monkeypatch.setattr(socket, "gethostname", lambda: "box")
     monkeypatch.setenv("TZ", "UTC")
+    monkeypatch.setattr(plan_count, "load_average", lambda: 0.0)
     monkeypatch.setattr(watch, "read_tables", tuple)
     monkeypatch.setattr(watch, "read_arrays", tuple)
     monkeypatch.setattr(watch, "read_changes", lambda _listed: BlockChanges())

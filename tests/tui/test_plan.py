@@ -9,7 +9,8 @@ import pytest
 from fsconsole.client.children import Done
 from fsconsole.plan.draft import Draft
 from fsconsole.plan.read import parse_plan
-from fsconsole.tui.screens import plan_machine
+from fsconsole.tui.screens import plan as plan_screen
+from fsconsole.tui.screens import plan_count, plan_machine
 from fsconsole.tui.widgets.lists import Choices
 from tests.tui.at_devices import Held
 from tests.tui.at_plan import LOAD, at_plan, catalog_answer
@@ -58,6 +59,21 @@ async def test_the_screen_and_its_dialogs_look_as_they_were_drawn(
         await hand.pilot.pause()
         await hand.type("1XB")
         await looks("plan-workload")
+
+
+async def test_as_long_as_the_machine_is_busy_the_plan_says_that_its_estimates_are_for_a_quiet_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    load = [9.0]
+    monkeypatch.setattr(plan_count, "load_average", lambda: load[0])
+    monkeypatch.setattr(plan_count, "cpu_count", lambda: 2)
+    monkeypatch.setattr(plan_screen, "_LOAD_S", 0.05)
+    async with at_plan() as hand:
+        await hand.sees("Busy: load 9.0 on 2 CPUs. Est. is for a quiet machine; + adds rounds, 27 s each")
+        assert "Finds differences" not in picture(hand.pilot)
+        load[0] = 2.0
+        await hand.sees("Finds differences of 13 %")
+        assert "Busy" not in picture(hand.pilot)
 
 
 async def test_space_ticks_a_filesystem_and_enter_an_option_s_value_and_what_arises_is_counted() -> None:

@@ -36,6 +36,8 @@ from fsconsole.tui.widgets.lists import Choices
 
 _SETTLE_S = 0.1
 """A plan is counted when no key has changed it for so long."""
+_LOAD_S = 5.0
+"""Between looks at how busy the machine is; the kernel works its load out as often."""
 _WIDE = 110
 """Columns from which the variants have a pane of their own."""
 _NAME_CELLS = 28
@@ -106,6 +108,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         self.run_worker(asked, group="catalog", exclusive=True)
         self.app.mode_change_signal.subscribe(self, self._on_mode)
         self.run_alone("spread", self.count.look_back)
+        self.while_shown(_LOAD_S, self._tell_totals)
 
     def on_unmount(self) -> None:
         self.edited.close()
@@ -146,6 +149,9 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         name = view.name_line(self.draft, self.edited.unsaved_words, self.size.width, *rows)
         # The sizes of these texts stay: the rest of the screen need not be laid out for them.
         self.put("#plan-name", plain(name, "bold"), layout=False)
+        self._tell_totals()
+
+    def _tell_totals(self) -> None:
         self.query_one(Totals).tell(self.count, self.session.targets)
 
     @property

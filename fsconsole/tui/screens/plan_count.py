@@ -17,8 +17,8 @@ from fsconsole.plan.inodes import MKE2FS_CONF, parse_mke2fs_conf
 from fsconsole.plan.outcome import Outcome
 from fsconsole.plan.planfile import TargetSpec, with_rate
 from fsconsole.show import plan as view
-from fsconsole.show.plan_text import power_line
-from fsconsole.system.files import read_text_or
+from fsconsole.show.plan_text import busy_line, power_line
+from fsconsole.system.files import cpu_count, load_average, read_text_or
 from fsconsole.tui import planfiles
 from fsconsole.tui.screens import plan_files
 from fsconsole.tui.screens.base import ConsoleScreen
@@ -148,7 +148,7 @@ class PlanCount:
 
 
 class Totals(Static):
-    """Three lines: what the draft comes to, on which devices, and what is wrong or which differences it finds."""
+    """Three lines: what the draft comes to, on which devices, and what is wrong, or what it finds on a quiet machine."""
 
     def tell(self, count: PlanCount, targets: Sequence[str]) -> None:
         """Show the totals of a count; targets are ticked, and some may still be read."""
@@ -166,7 +166,11 @@ class Totals(Static):
 
 
 def _last_total(outcome: Outcome | None, width: int) -> Content:
-    """Return the last line: a warning, else which differences the plan finds; empty where neither is known."""
-    warning = view.warning_line(outcome, width) if outcome is not None else ""
-    finds = power_line(outcome.power, width) if outcome is not None and outcome.power is not None else ""
+    """Return the last line: a warning, also of a busy machine, else which differences the plan finds; empty for none."""
+    if outcome is None:
+        return plain("")
+    power = outcome.power
+    busy = busy_line(power, load_average(), cpu_count(), width) if power is not None else ""
+    warning = view.warning_line(outcome, width) or busy
+    finds = power_line(power, width) if power is not None else ""
     return plain(warning, "$warning") if warning else plain(finds)

@@ -14,7 +14,7 @@ from fsconsole.plan.outcome import work_out
 from fsconsole.plan.power import power_of
 from fsconsole.show.confirm import offer_rows
 from fsconsole.show.plan_forms import run_lines
-from fsconsole.show.plan_text import decides_little, plan_lines, power_line, power_words
+from fsconsole.show.plan_text import busy_line, decides_little, plan_lines, power_line, power_words
 from tests.unit.plan.examples import WORKLOAD, build
 
 THIRTEEN = "".join(f"[[variant]]\ntype = 'ext4'\nmount = 'commit={number}'\n" for number in range(1, 14))
@@ -45,12 +45,29 @@ def test_eighty_columns_tell_whole_what_a_plan_finds_and_of_the_last_run_alone_w
     for last, words in (
         (None, r"Finds differences of \d+ % if rounds vary by 5 %, \d+ % by 10 %, \d+ % by 25 %"),
         (0.12, r"Finds differences of \d+ % if rounds vary as in the last run, by 12 %"),
-        (0.31, r"Finds nothing below \d+ % if rounds vary by 31 % \(last run\): \+ adds rounds"),
-        (5.0, r"Finds nothing below 1,000 % if rounds vary by 500 % \(last run\): \+ adds rounds"),
+        (0.31, r"Finds nothing below \d+ % if rounds vary by 31 %: \+ adds rounds, 42 s each"),
+        (5.0, r"Finds nothing below 1,000 % if rounds vary by 500 %: \+ adds rounds, 42 s each"),
     ):
-        line = power_line(power("repeats = 8", last=last), 80)
+        line = power_line(replace(power("repeats = 8", last=last), round_s=42), 80)
         assert re.fullmatch(words, line), line
         assert len(line) <= 80
+
+
+def test_a_busy_machine_is_told_beside_what_a_plan_finds_with_how_long_a_round_more_takes_and_a_quiet_one_is_not() -> (
+    None
+):
+    told = replace(power("repeats = 5"), round_s=27)
+    assert busy_line(told, 2.0, 2, 80) == ""
+    for width, words in (
+        (120, "Time and differences are for a quiet machine; + adds rounds, 27 s each"),
+        (80, "Est. is for a quiet machine; + adds rounds, 27 s each"),
+        (70, "Est. is for a quiet machine; + adds rounds"),
+    ):
+        assert busy_line(told, 7.14, 2, width) == f"Busy: load 7.1 on 2 CPUs. {words}"
+        assert len(busy_line(told, 7.14, 2, width)) <= width
+    assert busy_line(told, 1.5, 1, 80).startswith("Busy: load 1.5 on 1 CPU. ")
+    # Without verdicts no round more is of use.
+    assert busy_line(power("repeats = 2"), 7.1, 2, 80) == ""
 
 
 def test_a_plan_that_finds_only_what_hardly_any_two_filesystems_differ_by_says_what_to_do_about_it() -> None:
@@ -64,8 +81,8 @@ def test_a_plan_that_finds_only_what_hardly_any_two_filesystems_differ_by_says_w
         assert (usual.difference > 0.5) is is_little
         assert decides_little(told) is is_little
         assert ("plan more rounds, or longer loads" in power_words(told)) is is_little
-        assert (power_line(told, 80).endswith(": + adds rounds")) is is_little
-        assert ("last run" in power_line(told, 80)) is (last is not None)
+        assert (": + adds rounds, " in power_line(told, 80)) is is_little
+        assert ("last run" in power_line(told, 120)) is (last is not None)
 
 
 def test_auto_is_told_by_its_last_look() -> None:
