@@ -56,25 +56,23 @@ class Draft:
     @property
     def plan_file(self) -> PlanFile:
         """The plan as it would be saved: only what is ticked, and a title of its own."""
-        is_named = self.plan.title != NO_TITLE or bool(self.plan.source)
-        if is_named and not (self.off_checklists or self.off_variants) and all(a.levels for a in self.plan.arrays):
+        is_named = self.plan.title not in {NO_TITLE, _made_title(self.plan)}
+        is_whole = not (self.off_checklists or self.off_variants) and all(axis.levels for axis in self.plan.arrays)
+        if is_whole and (is_named or self.plan.source):
             return self.plan
-        return replace(
+        ticked = replace(
             self.plan,
-            title=self.plan.title if is_named else self._own_title,
             checklists=tuple(self.plan.checklists[number] for number in self.checklists),
             variants=tuple(self.plan.variants[number] for number in self.variants),
             arrays=tuple(axis for axis in self.plan.arrays if axis.levels),
             source="",
         )
+        return ticked if is_named else replace(ticked, title=_made_title(ticked))
 
     @property
-    def _own_title(self) -> str:
-        """The filesystems and loads of a plan that was given no title."""
-        variants = (self.plan.variants[number].filesystem for number in self.variants)
-        names = ", ".join(dict.fromkeys((*self.filesystems, *variants)))
-        loads = ", ".join(load.name for load in self.plan.workloads)
-        return shorten_end(f"{names}: {loads}", _MOST_TITLE) if names else NO_TITLE
+    def title(self) -> str:
+        """The title that is shown: a new plan is called so until it is saved or run."""
+        return NO_TITLE if self.plan.title == NO_TITLE else self.plan_file.title
 
     @property
     def text(self) -> str:
@@ -95,6 +93,13 @@ class Draft:
     def filesystems(self) -> tuple[str, ...]:
         """The filesystems of the ticked checklists, each once."""
         return tuple(dict.fromkeys(self.plan.checklists[number].filesystem for number in self.checklists))
+
+
+def _made_title(plan: PlanFile) -> str:
+    """Return the filesystems and loads of a plan, the title of one that was given none."""
+    names = ", ".join(dict.fromkeys(each.filesystem for each in (*plan.checklists, *plan.variants)))
+    loads = ", ".join(load.name for load in plan.workloads)
+    return shorten_end(f"{names}: {loads}", _MOST_TITLE) if names else NO_TITLE
 
 
 Change = Callable[[], Draft]
@@ -177,8 +182,10 @@ def _checklist_of(variants: Sequence[VariantText], catalog: Catalog) -> tuple[Ch
 
 
 def changed(draft: Draft, **changes: Any) -> Draft:
-    """Return the draft with other parts of its plan, which no file's text describes any more."""
-    return replace(draft, plan=replace(draft.plan, source="", **changes))
+    """Return the draft with other parts of its plan, which no file's text describes any more; a title made of parts follows."""
+    plan: PlanFile = replace(draft.plan, source="", **changes)
+    is_made = plan.title == draft.plan.title == _made_title(draft.plan)
+    return replace(draft, plan=replace(plan, title=_made_title(plan)) if is_made else plan)
 
 
 def with_filesystem(draft: Draft, name: str) -> Draft:

@@ -292,14 +292,17 @@ def totals(
 def name_line(draft: Draft, unsaved: str, width: int, rows: Sequence[str] = (), shared: Sequence[str] = ()) -> str:
     """Return the plan's title, the file it came from, what is unsaved of it; and rows, as far as there is room.
 
-    shared is what the names of the rows leave out: it goes where not one of them would fit beside it.
+    shared is what the names of the rows leave out: it goes where not one of them would fit beside it. A title that is
+    made of the rows' names isn't followed by them.
     """
-    title = printable(draft.plan.title) or "(no title)"
+    title = printable(draft.title) or "(no title)"
     tail = "; ".join(filter(None, (printable(draft.plan.path), unsaved)))
     tail = f"  ({tail})" if tail else ""
     room = max(width // 3, width - cells_of(tail))
     name = shorten_middle(shorten_end(title, room) + tail, width)
     names, every = tuple(map(printable, rows)), "".join(f"; {words}" for words in shared)
+    if title.startswith(f"{', '.join(names)}: "):
+        return name
     beside = listed(names, lambda words: cells_of(f"{name}: {words}{every}") <= width)
     told = f"{beside}{every}" if beside else listed(names, lambda words: cells_of(f"{name}: {words}") <= width)
     return f"{name}: {told}" if told else name

@@ -285,6 +285,7 @@ async def test_a_key_leads_from_a_left_out_value_to_the_one_that_it_needs_and_th
         await hand.sees("1 left out: journal_async_commit needs data=writeback or data=journal")
         await hand.keys("J")
         await hand.until(lambda: choices.key == "mount data")
+        await hand.sees("needs data=writeback or data=journal; space ticks it.")
         assert choices.looked_at is not None
         assert choices.looked_at.chips[choices.chip].value == "writeback"
         await hand.keys("space")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.widgets._footer import FooterKey
 
+from fsconsole.journal.folder import RunFolder
+from fsconsole.plan.outcome import Outcome
 from fsconsole.plan.planfile import PlanFile
 from fsconsole.plan.read import read_plan
 from fsconsole.show import plan as view
@@ -96,6 +100,46 @@ async def test_a_plan_of_a_run_is_told_in_one_line_that_leaves_the_lists_as_they
         await hand.sees("Plan of run ", "w saves it, 1 leads to the devices.")
         assert hand.screen.query_one("#said", Sentence).size.height == 1
         await hand.sees("Rounds +", "Variants", "more options")
+
+
+async def test_while_the_plan_of_a_run_is_read_the_title_is_not_that_of_the_plan_before(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    release, read = threading.Event(), plan_files.plan_of
+
+    def held(folder: RunFolder) -> PlanFile:
+        release.wait()
+        return read(folder)
+
+    monkeypatch.setattr(plan_files, "plan_of", held)
+    async with at_plan() as hand:
+        hand.screen.session.plan_of = recorded("grid", tmp_path)
+        hand.screen.on_screen_resume()
+        try:
+            assert "New plan" not in await hand.sees("Reading the plan of run grid ...")
+        finally:
+            release.set()
+        await hand.sees("ext4 and xfs: a hundred files: ")
+        assert "Reading the plan" not in picture(hand.pilot)
+
+
+async def test_until_a_change_is_counted_the_title_names_none_of_the_variants_before_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    release, count = asyncio.Event(), plan_files.counted
+
+    async def held(*of: Any) -> Outcome:
+        await release.wait()
+        return await count(*of)
+
+    async with at_plan() as hand:
+        await hand.sees("New plan: ext4, xfs")
+        monkeypatch.setattr(plan_files, "counted", held)
+        await hand.keys("O")
+        await hand.sees("Only ext4 is compared now.", "New plan  (not saved)")
+        assert picture(hand.pilot).splitlines()[1] == "New plan  (not saved)"
+        release.set()
+        await hand.sees("New plan  (not saved): ext4")
 
 
 async def test_the_list_of_recipes_opens_before_any_plan_is_read_and_gets_their_titles(

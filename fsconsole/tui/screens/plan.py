@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import ClassVar
 
@@ -86,6 +87,8 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         self._offered: tuple[object, ...] = ()
         self._section_shown = ""
         """The section whose lines are shown; empty where they are those of another plan."""
+        self._reading = ""
+        """Which run's plan is being read, in the place of the title of the plan that it replaces."""
 
     def content(self) -> Iterable[Widget]:
         yield Static(plain(""), id="plan-name")
@@ -145,8 +148,13 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         self.query_one("#sections", Choices).show_lines(sections, at=self.section_key)
         self._show_section()
         # Where the variants have a pane of their own, that says both.
-        rows = (view.row_names(self.count.outcome), view.shared_told(self.count.outcome)) if is_narrow else ()
-        name = view.name_line(self.draft, self.edited.unsaved_words, self.size.width, *rows)
+        is_counted = self.count.draft == self.draft
+        rows = (
+            (view.row_names(self.count.outcome), view.shared_told(self.count.outcome))
+            if is_narrow and is_counted
+            else ()
+        )
+        name = self._reading or view.name_line(self.draft, self.edited.unsaved_words, self.size.width, *rows)
         # The sizes of these texts stay: the rest of the screen need not be laid out for them.
         self.put("#plan-name", plain(name, "bold"), layout=False)
         self._tell_totals()
@@ -383,7 +391,8 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         self._show_section()
         choices.go_to(way.key)
         choices.go_to_chip(way.value)
-        self.say(f"{way.why}.")
+        is_on = choices.looked_at is not None and choices.looked_at.chips[choices.chip].is_on
+        self.say(f"{way.why}; space {'unticks' if is_on else 'ticks'} it.")
 
     def action_drop(self) -> None:
         self._remake(of_plan.DROPPED)
@@ -452,12 +461,25 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         """Show the plan of a run, as it was when it started."""
         if not await self._may_be_lost():
             return
+        run = f"run {shorten_middle(folder.name, _NAME_CELLS)}"
         with self.complaining():
-            plan = await in_background(partial(plan_files.plan_of, folder))
+            with self._titled(f"Reading the plan of {run} ..."):
+                plan = await in_background(partial(plan_files.plan_of, folder))
             self._begin_with(drafts.opened(plan, self.catalog), "")
             way = "F10 runs it again" if self.session.targets else "1 leads to the devices"
             # In one line: a second one would push lines of the lists off a small screen.
-            self.say(f"Plan of run {shorten_middle(folder.name, _NAME_CELLS)}: w saves it, {way}.")
+            self.say(f"Plan of {run}: w saves it, {way}.")
+
+    @contextmanager
+    def _titled(self, words: str) -> Iterator[None]:
+        """Show words in the place of the plan's title."""
+        self._reading = words
+        self.show_draft()
+        try:
+            yield
+        finally:
+            self._reading = ""
+            self.show_draft()
 
     @work(group="open", exclusive=True)
     async def action_begin_anew(self) -> None:

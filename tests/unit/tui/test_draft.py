@@ -219,3 +219,18 @@ def test_a_plan_without_a_title_is_called_after_its_filesystems_and_loads_once_i
     assert Draft(parse_plan(text, "")).text == text
     named = drafts.with_key(new_draft(), "title", "mine")
     assert parse_plan(named.text, "").title == "mine"
+
+
+def test_a_title_that_was_made_of_what_is_compared_follows_it_and_one_that_was_given_stays() -> None:
+    of_run = Draft(parse_plan(new_draft().text, ""))
+    draft = drafts.with_filesystem(of_run, "btrfs")
+    for changed, title in (
+        (of_run, "ext4, xfs: large files"),
+        (draft, "ext4, xfs, btrfs: large files"),
+        (drafts.toggled_checklist(draft, 0), "xfs, btrfs: large files"),
+        (drafts.only_checklist(draft, 2), "btrfs: large files"),
+        (drafts.with_key(of_run, "repeats", 7), "ext4, xfs: large files"),
+        (drafts.with_filesystem(drafts.with_key(of_run, "title", "mine"), "btrfs"), "mine"),
+    ):
+        assert (changed.title, parse_plan(changed.text, "").title) == (title, title)
+    assert new_draft().title == "New plan"

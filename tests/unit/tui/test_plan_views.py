@@ -111,6 +111,11 @@ def test_the_name_of_a_plan_is_followed_by_as_many_variants_as_there_is_room_for
     assert view.name_line(draft, "", 20, names) == "New plan"
     titled = replace(draft, plan=replace(draft.plan, title="database: 16 KiB random, O_DIRECT and fsync"))
     assert view.name_line(titled, "", 32, ()) == "database: 16 KiB random..."
+    # What the title says already isn't said again.
+    made = replace(draft, plan=replace(new_draft().plan_file, path="/tmp/mine.toml"))
+    told = "ext4, xfs: large files  (/tmp/mine.toml)"
+    assert view.name_line(made, "", 80, ("ext4", "xfs")) == told
+    assert view.name_line(made, "", 80, ("ext4 delalloc", "xfs")) == f"{told}: ext4 delalloc, xfs"
     shared = ("all ext4: data=writeback",)
     for width, told in (
         (80, "New plan: ext4 delalloc, ext4 nodelalloc, xfs; all ext4: data=writeback"),
