@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from itertools import accumulate
+from itertools import accumulate, zip_longest
 
 from fsconsole.text import cells_of, hanging, pad_right, printable, shorten_middle, wrap
 
@@ -101,7 +101,7 @@ class Line:
     """Can't be chosen."""
     is_faint: bool = False
     wraps: bool = False
-    """Its name is shown whole, over several lines where it must be; else its middle goes."""
+    """Name and value are shown whole, over several lines where they must be; else their middles go."""
     found_by: str = ""
     """More words by which it is looked for, beside its name and value."""
     chips: tuple[Chip, ...] = ()
@@ -266,13 +266,16 @@ class LineRows:
             return tuple("".join(text for text, _ in self.spans(place, row)) for row in range(rows))
         if line.is_heading:
             return (shorten_middle(name, self._room + self._mark_width),)
-        width, more = self._name_width if value else self._room, []
-        first = shorten_middle(name, width)
-        if line.wraps and self._is_wrapped and len(parts := wrap(name, width)) > 1:
-            first = parts[0]
-            more = wrap(name[len(first) :].strip(), width - len(_INDENT))
+        width = self._name_width if value else self._room
+        names, values, room = [shorten_middle(name, width)], [value], self._room - width - _GAP
+        is_wrapped = line.wraps and self._is_wrapped
+        if is_wrapped and len(parts := wrap(name, width)) > 1:
+            more = wrap(name[len(parts[0]) :].strip(), width - len(_INDENT))
+            names = [parts[0], *(_INDENT + part for part in more)]
         if value:
-            value = shorten_middle(value, self._room - width - _GAP)
-            first = pad_right(first, width + _GAP) + value
+            values = wrap(value, room) if is_wrapped else [shorten_middle(value, room)]
         lead = pad_right(line.mark.value, self._mark_width) if self._mark_width else ""
-        return (lead + first, *(f"{' ' * len(lead)}{_INDENT}{part}" for part in more))
+        return tuple(
+            (" " * len(lead) if row else lead) + (pad_right(left, width + _GAP) + right if right else left)
+            for row, (left, right) in enumerate(zip_longest(names, values, fillvalue=""))
+        )

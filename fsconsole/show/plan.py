@@ -302,7 +302,7 @@ def name_line(draft: Draft, unsaved: str, width: int, rows: Sequence[str] = (), 
     name = shorten_middle(shorten_end(title, room) + tail, width)
     names, every = tuple(map(printable, rows)), "".join(f"; {words}" for words in shared)
     if title.startswith(f"{', '.join(names)}: "):
-        return name
+        return name + every if cells_of(name + every) <= width else name
     beside = listed(names, lambda words: cells_of(f"{name}: {words}{every}") <= width)
     told = f"{beside}{every}" if beside else listed(names, lambda words: cells_of(f"{name}: {words}") <= width)
     return f"{name}: {told}" if told else name

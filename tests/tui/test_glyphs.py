@@ -72,7 +72,7 @@ OPENED: dict[str, Callable[[ConsoleApp], Screen[Any]]] = {
     "ConfirmScreen": lambda _app: ConfirmScreen("/plans/a.toml", {LABELLED.path: listed_identity(LABELLED)}, ""),
     "ResumeScreen": lambda _app: ResumeScreen(RunFolder("/runs/a")),
     "PickScreen": lambda _app: PickScreen(HOSTILE_LABEL, [Line("a", HOSTILE_LABEL)]),
-    "OpenScreen": lambda _app: OpenScreen(HOSTILE_LABEL, [], lambda: [Line("a", HOSTILE_LABEL)], read_plan),
+    "OpenScreen": lambda _app: OpenScreen(HOSTILE_LABEL, [Line("a", HOSTILE_LABEL)], read_plan),
     "ValuesScreen": lambda _app: ValuesScreen(
         HOSTILE_LABEL, HOSTILE_LABEL, {HOSTILE_LABEL: HOSTILE_LABEL, "b": ""}, ["b"], str
     ),

@@ -13,7 +13,6 @@ from textual.widgets._footer import FooterKey
 from fsconsole.journal.folder import RunFolder
 from fsconsole.plan.outcome import Outcome
 from fsconsole.plan.planfile import PlanFile
-from fsconsole.plan.read import read_plan
 from fsconsole.show import plan as view
 from fsconsole.show.plan_options import MORE
 from fsconsole.tui.screens import plan_files
@@ -142,23 +141,14 @@ async def test_until_a_change_is_counted_the_title_names_none_of_the_variants_be
         await hand.sees("New plan  (not saved): ext4")
 
 
-async def test_the_list_of_recipes_opens_before_any_plan_is_read_and_gets_their_titles(
+async def test_the_list_of_recipes_has_the_whole_title_of_each_at_once_and_reads_no_plan_for_that(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    release = threading.Event()
-
-    def read(path: str) -> PlanFile:
-        release.wait()
-        return read_plan(path)
-
+    read = list[str]()
+    monkeypatch.setattr(plan_files, "read_plan", read.append)
     async with at_plan() as hand:
-        monkeypatch.setattr(plan_files, "read_plan", read)
-        try:
-            await hand.keys("f")
-            await hand.sees("Open a recipe", "wal")
-            await hand.keys("down")
-            assert "write-ahead log" not in picture(hand.pilot)
-        finally:
-            release.set()
-        await hand.sees("write-ahead log: appends")
-        assert hand.pilot.app.screen.query_one("#options", Choices).key == "containers"
+        await hand.keys("f")
+        assert hand.pilot.app.screen.query_one("#options", Choices).key == "backup"
+        # The longest are broken.
+        await hand.sees("vm-images", "VM images: 4 KiB random at depths 4 and 32", "wal", "write-ahead log: appends")
+        assert read == []

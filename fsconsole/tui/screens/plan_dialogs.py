@@ -26,7 +26,6 @@ from fsconsole.show.plan_text import cleared_words
 from fsconsole.tui import keys, planfiles
 from fsconsole.tui.screens.dialogs import Dialog
 from fsconsole.tui.terminal import lines, plain
-from fsconsole.tui.watch import in_background
 from fsconsole.tui.widgets.chrome import ListFilter
 from fsconsole.tui.widgets.lists import Choices
 
@@ -141,18 +140,9 @@ class OpenScreen(Dialog[PlanFile]):
 
     BINDINGS: ClassVar[list[BindingType]] = keys.bindings("pick")
 
-    def __init__(
-        self,
-        title: str,
-        options: Sequence[Line],
-        titled: Callable[[], Sequence[Line]],
-        read: Callable[[str], PlanFile],
-        *,
-        yes: str = "",
-    ) -> None:
-        """Take the lines to open with, and what returns them with titles: reading all plans takes seconds on slow machines."""
+    def __init__(self, title: str, options: Sequence[Line], read: Callable[[str], PlanFile], *, yes: str = "") -> None:
         super().__init__(title, yes=yes)
-        self._options, self._titled, self._read = options, titled, read
+        self._options, self._read = options, read
 
     def body(self) -> Iterable[Widget]:
         yield Choices(id="options", ticks=False)
@@ -167,16 +157,6 @@ class OpenScreen(Dialog[PlanFile]):
 
     def on_mount(self) -> None:
         self.query_one("#options", Choices).show_lines(self._options)
-        self._add_titles()
-
-    @work(group="titles")
-    async def _add_titles(self) -> None:
-        try:
-            titled = await in_background(self._titled)
-        except FsconsoleError as error:
-            self.complain(f"{error} {error.hint}")
-        else:
-            self.query_one("#options", Choices).show_lines(titled)
 
     def on_key(self, event: events.Key) -> None:
         """Take what is typed for the path, also at the list, but for the list's own keys."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -21,10 +21,9 @@ from fsconsole.plan.least import least_bytes
 from fsconsole.plan.outcome import Outcome, ThisMachine, work_out
 from fsconsole.plan.planfile import PlanFile, TargetSpec
 from fsconsole.plan.read import list_configs, parse_plan, read_plan, resolve_plan
-from fsconsole.plan.shipped import is_shipped
+from fsconsole.plan.shipped import is_shipped, shipped_title
 from fsconsole.show.devices import WORDS
 from fsconsole.show.identities import others
-from fsconsole.show.lines import Line
 from fsconsole.show.shipped import shipped_lines
 from fsconsole.system.files import memory_bytes
 from fsconsole.tui import planfiles
@@ -40,13 +39,9 @@ _NEW_NAME = "plan.toml"
 
 async def picked(screen: ConsoleScreen) -> PlanFile | None:
     """Ask for a recipe, another shipped plan or a file, and return its plan; None where nothing was chosen."""
-    names = shipped_lines(dict.fromkeys(list_configs(), ""))
-    dialog = OpenScreen("Open a recipe, another plan, or a file", names, _titled, _read_named, yes="Open")
+    shipped = shipped_lines({path: shipped_title(path) for path in list_configs()})
+    dialog = OpenScreen("Open a recipe, another plan, or a file", shipped, _read_named, yes="Open")
     return await screen.app.push_screen_wait(dialog)
-
-
-def _titled() -> Sequence[Line]:
-    return shipped_lines({path: read_plan(path).title for path in list_configs()})
 
 
 def _read_named(name: str) -> PlanFile:

@@ -13,7 +13,8 @@ from fsconsole.model.workload import SyncAt, SyncCall, WorkloadKind
 from fsconsole.plan.expand import build_plan, require_runnable
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.plan.read import find_config, list_configs, read_plan
-from fsconsole.plan.shipped import is_recipe, is_shipped
+from fsconsole.plan.shipped import is_recipe, is_shipped, shipped_title
+from fsconsole.show.lines import LineRows
 from fsconsole.show.shipped import shipped_lines, shipped_text
 from fsconsole.text import GIB, MIB
 
@@ -80,7 +81,14 @@ def test_the_list_of_plans_fits_80_columns_with_name_time_and_title_recipes_firs
     (wal,) = [line for line in lines if line.startswith("  wal ")]
     assert re.fullmatch(r"  wal +\d+ s  write-ahead log: appends, fdatasync", wal)
     assert lines.index("Studies and examples:") == len(RECIPES) + 1
-    names = [line.name for line in shipped_lines({path: plan.title for path, plan in plans.items()})]
+    titles = {path: shipped_title(path) for path in plans}
+    assert titles == {path: plan.title for path, plan in plans.items()}
+    listed = shipped_lines(titles)
+    # In the console, too, each is there whole.
+    rows = LineRows(listed, 60)
+    for place, line in enumerate(listed):
+        assert "".join("".join(rows.text(place)).split()) == "".join(f"{line.name}{line.value}".split())
+    names = [line.name for line in listed]
     assert names[:2] == ["Recipes", "backup"]
     assert "demo" in names[names.index("Studies and examples") :]
     assert is_shipped(str(RECIPES[0]))

@@ -117,6 +117,8 @@ def test_the_name_of_a_plan_is_followed_by_as_many_variants_as_there_is_room_for
     assert view.name_line(made, "", 80, ("ext4", "xfs")) == told
     assert view.name_line(made, "", 80, ("ext4 delalloc", "xfs")) == f"{told}: ext4 delalloc, xfs"
     shared = ("all ext4: data=writeback",)
+    assert view.name_line(made, "", 80, ("ext4", "xfs"), shared) == f"{told}; all ext4: data=writeback"
+    assert view.name_line(made, "", 60, ("ext4", "xfs"), shared) == told
     for width, told in (
         (80, "New plan: ext4 delalloc, ext4 nodelalloc, xfs; all ext4: data=writeback"),
         (70, "New plan: ext4 delalloc and 2 more; all ext4: data=writeback"),
