@@ -194,7 +194,7 @@ KEYS = (
         Use("question", "app.focus_next", "Other", "the other answer"),
     ), moves=True),
     Key(("tab",), "to the next part of the screen", (
-        Use("plan", "app.focus_next", "Next part", "to the options, to the variants in their pane of a wide screen, and back"),
+        Use("plan", "app.focus_next", "Next list", "to the next list: filesystems, options; on a wide screen the pane of variants"),
         Use("form", "app.focus_next", "Next", "the next field", rank=2),
         Use("scratch", "app.focus_next", "Next", "the next field", rank=2),
         Use("filter", "keep", "Keep", "go to the lines that are left", rank=1, shown=_FOR_ENTER),
