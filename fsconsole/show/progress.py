@@ -120,11 +120,16 @@ def step_words(state: RunState, step: StepState, sample: Sample | None, now_ns: 
     """Return the current step with its progress and elapsed time, printable."""
     elapsed = format_elapsed(max(0.0, (now_ns - step.started_monotonic_ns) / 1e9))
     if step.kind is StepKind.DRAIN:
-        pending = "" if sample is None else f", {format_bytes(sample.writeback.pending_bytes)} still dirty"
+        pending = "" if sample is None else f", {_dirty_words(sample)}"
         return f"drain: application done{pending}, {elapsed}"
     words = _load_words(state, step, sample) or step.title
     parts = (f"{step.kind.words}: {words}", progress_words(step, sample), elapsed)
     return printable(", ".join(filter(None, parts)))
+
+
+def _dirty_words(sample: Sample) -> str:
+    # Other programs' too: it may stay above what the load wrote.
+    return f"whole machine {format_bytes(sample.writeback.pending_bytes)} dirty"
 
 
 _STEPS_LINES = 2
@@ -194,7 +199,7 @@ def _brief_words(state: RunState, step: StepState, sample: Sample | None, now_ns
         of = f" of {format_bytes(total)}" if total else ""
         return f"workload: {format_bytes(sample.load.bytes_done)}{of}, {elapsed}"
     if step.kind is StepKind.DRAIN and sample is not None:
-        return f"drain: {format_bytes(sample.writeback.pending_bytes)} left, {elapsed}"
+        return f"drain: {_dirty_words(sample)}, {elapsed}"
     return f"{step.kind.words}: {progress_words(step, sample) or elapsed}"
 
 

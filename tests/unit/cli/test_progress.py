@@ -39,7 +39,7 @@ def test_the_live_view_of_a_drain_is_this_one() -> None:
         "four filesystems (20261121-081000-k7qf)",
         "cell 2 of 3, about 8 s left",
         "ext4 data=writeback,nodelalloc on /dev/loop7",
-        "step    drain: application done, 312.0 MiB still dirty, 12.0 s",
+        "step    drain: application done, whole machine 312.0 MiB dirty, 12.0 s",
         "load    812 MB/s",
         "device                 write    read  writes   reads   queue    busy latency",
         "                        MB/s    MB/s     1/s     1/s               %      ms",

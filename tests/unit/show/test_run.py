@@ -120,7 +120,7 @@ def test_a_check_that_found_something_and_a_cell_of_a_dead_engine_stand_out() ->
 
 def test_the_step_line_has_the_step_before_the_current_one_with_its_progress_and_the_next() -> None:
     draining = step_of(going(), sample("drain"))
-    assert draining.startswith("4 of 7  workload ok > DRAIN 3.1 GiB left, ")
+    assert draining.startswith("4 of 7  workload ok > DRAIN whole machine 3.1 GiB dirty, ")
     assert draining.endswith(" > extents")
     load, loading = LoadProgress(256 * MIB, 4096, 1, 16, 1e8), going(StepKind.WORKLOAD)
     line = "3 of 7  mkfs ok > WORKLOAD 256.0 MiB of 1.0 GiB, 8.0 s > drain"
@@ -133,7 +133,7 @@ def test_120_columns_have_the_whole_cell_or_as_much_as_two_lines_hold_with_the_r
     shown = build.snapshot(going(), sample("drain"))
     line = step_line(shown, NOW_NS, 120)
     assert line.startswith(
-        "4 of 7  device check ok > mkfs ok > workload ok > DRAIN application done, 3.1 GiB still dirty"
+        "4 of 7  device check ok > mkfs ok > workload ok > DRAIN application done, whole machine 3.1 GiB dirty"
     )
     assert line.endswith(" > extents > check > delete")
     many = tuple(replace(build.STEPS[1], title=f"step {n}") for n in range(40))
