@@ -160,7 +160,8 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         self._tell_totals()
 
     def _tell_totals(self) -> None:
-        self.query_one(Totals).tell(self.count, self.session.targets)
+        if self._is_whole:
+            self.query_one(Totals).tell(self.count, self.session.targets)
 
     @property
     def _is_whole(self) -> bool:
