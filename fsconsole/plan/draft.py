@@ -97,7 +97,8 @@ class Draft:
 
 def _made_title(plan: PlanFile) -> str:
     """Return the filesystems and loads of a plan, the title of one that was given none."""
-    names = ", ".join(dict.fromkeys(each.filesystem for each in (*plan.checklists, *plan.variants)))
+    checklists, variants = (each.filesystem for each in plan.checklists), (each.filesystem for each in plan.variants)
+    names = ", ".join(dict.fromkeys((*checklists, *variants)))
     loads = ", ".join(load.name for load in plan.workloads)
     return shorten_end(f"{names}: {loads}", _MOST_TITLE) if names else NO_TITLE
 
