@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+import pytest
 from textual.pilot import Pilot
 from textual.strip import Strip
 
@@ -22,6 +23,8 @@ from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.session import Session
 
 SIZES = ((80, 24), (120, 40))
+ONE_OF_SIZES = (SIZES[0], pytest.param(SIZES[1], marks=pytest.mark.soak))
+"""For tests of words and keys, which are the same in both; what the larger one looks like is kept in pictures."""
 WIDE = (200, 60)
 
 

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.screens.dialogs import AttachScreen
-from tests.tui.harness import SIZES, console, drive, picture
+from tests.tui.harness import ONE_OF_SIZES, console, drive, picture
 from tests.tui.living import living_run
 from tests.tui.recorded import all_recorded
 from tests.tui.waiting import shows, until
@@ -28,7 +28,7 @@ async def nothing_is_offered(app: ConsoleApp, pilot: Pilot[None]) -> None:
     assert not isinstance(app.screen, AttachScreen)
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", ONE_OF_SIZES)
 async def test_a_run_that_goes_on_is_offered_at_the_start_and_shown_by_enter(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:

@@ -43,7 +43,9 @@ SECTIONS = {
 """Keys in turn, with what is shown then."""
 
 
-@pytest.mark.parametrize("name", ["raw", "failed", "killed", "bull"])
+@pytest.mark.parametrize(
+    "name", [*(pytest.param(name, marks=pytest.mark.soak) for name in ("raw", "killed")), "failed", "bull"]
+)
 async def test_every_section_of_a_cell_opens(name: str, tmp_path: Path) -> None:
     async with in_a_cell(recorded(name, tmp_path)) as pilot:
         for width, height in SIZES:

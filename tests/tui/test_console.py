@@ -31,7 +31,7 @@ from tests.tui.at_devices import at_devices
 from tests.tui.at_plan import Hand, at_plan
 from tests.tui.conftest import PARSE_RULES
 from tests.tui.device_lists import FREE, LABELLED, STORAGE_BOX, listed
-from tests.tui.harness import SIZES, Scripted, classes_in, console, drive, picture
+from tests.tui.harness import ONE_OF_SIZES, Scripted, classes_in, console, drive, picture
 from tests.tui.on_a_pty import read_until
 from tests.tui.recorded import recorded
 from tests.tui.waiting import shows, until
@@ -48,7 +48,7 @@ LONG = "/srv/" + "a-directory-with-a-rather-long-name/" * 9 + "journal.sqlite"
 MANY = "/srv/" + "a-directory-with-a-rather-long-name/" * 40 + "journal.sqlite"
 
 
-@pytest.mark.parametrize("size", [*SIZES, NARROW])
+@pytest.mark.parametrize("size", [*ONE_OF_SIZES, NARROW])
 async def test_every_screen_is_reached_by_its_number_offers_its_keys_keeps_its_focus_and_shows_errors_whole(
     size: tuple[int, int], tmp_path: Path
 ) -> None:
@@ -226,7 +226,7 @@ def test_every_binding_has_a_name_a_tooltip_and_an_id_that_means_the_same_everyw
     assert {name: found for name, found in names.items() if len(found) > 1} == {}
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", ONE_OF_SIZES)
 async def test_the_list_names_what_can_be_done_and_does_it(size: tuple[int, int]) -> None:
     app = console()
     async with drive(app, size=size) as pilot:

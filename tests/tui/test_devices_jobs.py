@@ -29,7 +29,7 @@ from tests.tui.device_lists import (
     SYSTEM,
     listed,
 )
-from tests.tui.harness import SIZES, Late, Scripted, picture
+from tests.tui.harness import ONE_OF_SIZES, Late, Scripted, picture
 from tests.tui.recorded import recorded
 from tests.tui.waiting import flat, shows, until
 
@@ -75,7 +75,7 @@ async def test_a_read_test_is_ended_by_escape_and_its_figure_is_told_and_kept_in
 MADE = json.dumps({"device": SCRATCH.path, "path": "/x.img", "size_bytes": 1, "scratch_id": "0a1b2c3d"})
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", ONE_OF_SIZES)
 async def test_a_scratch_device_is_made_in_a_form_that_says_why_it_can_not_be_and_ticked_at_once(
     size: tuple[int, int],
 ) -> None:

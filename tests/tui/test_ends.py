@@ -19,7 +19,7 @@ from fsconsole.tui.screens.dialogs import AskScreen, PickScreen
 from fsconsole.tui.screens.scratch_form import ScratchForm
 from tests.tui.at_devices import Held
 from tests.tui.device_lists import FREE, NO_DEVICES, listed
-from tests.tui.harness import SIZES, Late, Scripted, console, drive, picture
+from tests.tui.harness import ONE_OF_SIZES, Late, Scripted, console, drive, picture
 from tests.tui.living import living_run
 from tests.tui.recorded import recorded
 from tests.tui.waiting import shows, until
@@ -98,7 +98,7 @@ async def test_a_demo_that_has_begun_takes_nobody_away_from_a_form_and_one_that_
             await shows(pilot, f"run {NAME} has started", "the list of runs (5) shows it")
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", ONE_OF_SIZES)
 async def test_an_engine_that_dies_while_its_run_is_watched_is_told_with_both_remedies_and_cleaned_up_after(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
@@ -119,7 +119,7 @@ async def test_an_engine_that_dies_while_its_run_is_watched_is_told_with_both_re
             await shows(pilot, "-> engine died in workload of cell 1; r resumes it")
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", ONE_OF_SIZES)
 async def test_one_that_dies_while_the_list_is_looked_at_is_told_with_both_remedies_and_cleaned_up_after(
     tmp_path: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,13 +12,13 @@ from fsconsole.tui import app as tui_app
 from fsconsole.tui.screens import base
 from fsconsole.tui.widgets.chrome import Head
 from fsconsole.tui.widgets.lists import Table
-from tests.tui.harness import SIZES, console, drive, picture
+from tests.tui.harness import ONE_OF_SIZES, console, drive, picture
 from tests.tui.living import living_run
 from tests.tui.recorded import recorded
 from tests.tui.waiting import shows, until
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", ONE_OF_SIZES)
 async def test_the_head_says_that_a_run_goes_on_and_how_it_ended(
     tmp_path: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

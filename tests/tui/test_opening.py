@@ -51,7 +51,7 @@ async def painted(pilot: Pilot[None], words: str) -> None:
         await asyncio.sleep(0.01)
 
 
-@pytest.mark.parametrize("key", ["enter", "2"])
+@pytest.mark.parametrize("key", ["enter", pytest.param("2", marks=pytest.mark.soak)])
 async def test_the_way_to_the_plan_is_told_at_once_also_while_no_child_answers_and_keys_after_it_are_the_plans(
     key: str, may_load: asyncio.Event
 ) -> None:

@@ -20,9 +20,10 @@ from fsconsole.preflight import machine
 from fsconsole.show.catalog import lines as level_lines
 from fsconsole.text import KIB
 from fsconsole.tui.widgets.lists import Choices
+from tests.lab.soak import tried
 from tests.tui.at_plan import Hand, at_plan, catalog_answer, device_at, levels_answer
 from tests.tui.device_lists import listed
-from tests.tui.harness import SIZES, Scripted, console, drive
+from tests.tui.harness import ONE_OF_SIZES, Scripted, console, drive
 from tests.tui.recorded import recorded
 from tests.tui.test_plan_files import open_file, save_as
 from tests.tui.waiting import shows
@@ -40,7 +41,7 @@ def arrays_of(hand: Hand) -> tuple[ArrayAxis, ...]:
     return hand.screen.draft.plan_file.arrays
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", ONE_OF_SIZES)
 async def test_levels_chunks_and_assume_clean_are_ticked_and_told(size: tuple[int, int]) -> None:
     async with at_plan(size=size) as hand:
         await hand.go_to("arrays")
@@ -91,7 +92,8 @@ async def test_knobs_are_judged_as_they_are_typed_and_a_second_list_of_arrays_is
 async def test_a_file_with_arrays_is_saved_as_it_was_where_nothing_was_changed(tmp_path: Path) -> None:
     begin, end = DESIGN.index("[[array]]"), DESIGN.index("[[filesystem]]")
     async with at_plan() as hand:
-        for number, source in enumerate((DESIGN, DESIGN[:begin] + EVERY_KEY + DESIGN[end:])):
+        every = (DESIGN[:begin] + EVERY_KEY + DESIGN[end:], DESIGN)
+        for number, source in enumerate(tried(every, every[:1])):
             path, again = tmp_path / f"design{number}.toml", tmp_path / f"again{number}.toml"
             path.write_text(source)
             await open_file(hand, path)
@@ -135,7 +137,7 @@ REMEDY = "Install mdadm. Use a kernel that has it, or an array that is there as 
 NO_LINEAR = {"catalog": catalog_answer(), "catalog --arrays": levels_answer({"linear": (WHY, REMEDY)})}
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", ONE_OF_SIZES)
 async def test_a_level_that_is_not_made_here_is_asked_for_once_barred_and_says_why_and_what_to_do(
     size: tuple[int, int], tmp_path: Path
 ) -> None:
@@ -216,7 +218,7 @@ def on_arrays(name: str, runs_dir: Path, *, assume_clean: bool = True) -> RunFol
     return folder
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", ONE_OF_SIZES)
 async def test_run_and_results_name_the_array_of_every_cell_and_say_assume_clean(
     size: tuple[int, int], tmp_path: Path
 ) -> None:

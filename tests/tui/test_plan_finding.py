@@ -15,7 +15,7 @@ from fsconsole.tui.screens.base import offered
 from fsconsole.tui.widgets.chrome import ListFilter
 from fsconsole.tui.widgets.lists import Choices
 from tests.tui.at_plan import LOAD, Hand, at_plan
-from tests.tui.harness import SIZES, picture
+from tests.tui.harness import ONE_OF_SIZES, picture
 
 NARROW = (60, 20)
 
@@ -25,7 +25,7 @@ def shown(hand: Hand) -> list[str]:
     return [line.key for line in lines if not line.is_heading]
 
 
-@pytest.mark.parametrize("size", [*SIZES, NARROW])
+@pytest.mark.parametrize("size", [*ONE_OF_SIZES, pytest.param(NARROW, marks=pytest.mark.soak)])
 async def test_options_are_found_as_words_are_typed_and_what_was_found_stays_until_escape(
     size: tuple[int, int],
 ) -> None:
@@ -218,7 +218,7 @@ async def test_another_plan_is_shown_whole_whatever_was_looked_for_in_the_one_be
         assert "match" not in picture(hand.pilot)
 
 
-@pytest.mark.parametrize("size", [(80, 24), WIDE])
+@pytest.mark.parametrize("size", ONE_OF_SIZES)
 async def test_nothing_is_told_of_a_line_that_is_not_shown(size: tuple[int, int]) -> None:
     async with at_plan(size=size) as hand:
         await hand.go_to("workloads")
@@ -232,13 +232,13 @@ async def test_nothing_is_told_of_a_line_that_is_not_shown(size: tuple[int, int]
 @pytest.mark.parametrize(
     ("words", "key"),
     [
-        ("async_commit", "mount journal_async_commit"),
-        ("delalloc", "mount delalloc"),
+        pytest.param("async_commit", "mount journal_async_commit", marks=pytest.mark.soak),
+        pytest.param("delalloc", "mount delalloc", marks=pytest.mark.soak),
         ("nodelalloc", "mount delalloc"),
         ("inode", "mkfs inode_size"),
-        ("journal", "mkfs journal"),
+        pytest.param("journal", "mkfs journal", marks=pytest.mark.soak),
         ("commit", "mount commit"),
-        ("block", "mkfs block_size"),
+        pytest.param("block", "mkfs block_size", marks=pytest.mark.soak),
     ],
 )
 async def test_the_cursor_is_on_the_best_match_in_sight_and_enter_keeps_it_there(words: str, key: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,9 @@ from fsconsole.plan.planfile import PlanFile, VariantText
 from fsconsole.plan.read import read_plan
 from fsconsole.tui.screens.dialogs import Dialog
 from fsconsole.tui.screens.plan import PlanScreen
+from tests.lab.soak import tried
 from tests.tui.at_plan import LOAD, Hand, at_plan
-from tests.tui.harness import SIZES, picture
+from tests.tui.harness import ONE_OF_SIZES, picture
 
 
 async def values_of(hand: Hand, key: str) -> None:
@@ -30,16 +32,20 @@ def given(hand: Hand) -> dict[str, tuple[str, ...]]:
     return dict((*checklist.mkfs, *checklist.mount))
 
 
+TICKED = (
+    (("down", "enter"), ("60",)),
+    (("space", "down", "space", "enter"), ("default", "60")),
+    (("down", "space", "escape"), ()),
+    (("space", "space", "enter"), ()),
+    (("enter",), ()),
+    (("down", "space", "f10"), ("60",)),
+)
+"""Keys in the list of values, and what is ticked after them."""
+
+
 async def test_typed_values_are_taken_by_enter_beside_those_that_are_ticked() -> None:
     async with at_plan() as hand:
-        for keys, values in (
-            (("down", "enter"), ("60",)),
-            (("space", "down", "space", "enter"), ("default", "60")),
-            (("space", "space", "enter"), ()),
-            (("enter",), ()),
-            (("down", "space", "f10"), ("60",)),
-            (("down", "space", "escape"), ()),
-        ):
+        for keys, values in tried(TICKED, TICKED[:3]):
             await hand.begin()
             await values_of(hand, "mount commit")
             await hand.keys(*keys)
@@ -93,14 +99,14 @@ FORMS: tuple[tuple[Callable[[Hand], Awaitable[None]], Callable[[PlanFile], bool]
 
 async def test_every_form_is_taken_by_enter_and_f10_and_left_by_escape() -> None:
     async with at_plan() as hand:
-        for open_form, is_found in FORMS:
-            for key in ("enter", "f10", "escape"):
-                await hand.begin()
-                await open_form(hand)
-                await hand.sees("enter Apply", "esc Cancel")
-                await hand.keys(key)
-                await hand.until(lambda: hand.pilot.app.screen is hand.screen)
-                assert is_found(hand.screen.draft.plan) == (key != "escape"), (open_form, key)
+        every = list(product(FORMS, ("enter", "f10", "escape")))
+        for (open_form, is_found), key in tried(every, [every[0], every[4], every[6], every[8]]):
+            await hand.begin()
+            await open_form(hand)
+            await hand.sees("enter Apply", "esc Cancel")
+            await hand.keys(key)
+            await hand.until(lambda: hand.pilot.app.screen is hand.screen)
+            assert is_found(hand.screen.draft.plan) == (key != "escape"), (open_form, key)
 
 
 async def test_a_workload_is_filled_in_and_judged_as_it_is_typed() -> None:
@@ -205,7 +211,7 @@ def in_one_line(hand: Hand) -> str:
     return " ".join(picture(hand.pilot).split())
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", ONE_OF_SIZES)
 async def test_a_variant_is_typed_checked_as_it_is_typed_and_compared(size: tuple[int, int]) -> None:
     async with at_plan(size=size) as hand:
         await hand.go_to("words")

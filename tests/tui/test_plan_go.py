@@ -1,4 +1,4 @@
-"""From the Plan screen to a run: what is waited for, and plans of ten thousand cells."""
+"""From the Plan screen to a run: what is waited for, and plans of two thousand cells (ten thousand in a soak)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from fsconsole.tui.widgets.lists import Choices
 from tests.tui.at_devices import Held
 from tests.tui.at_plan import LOAD, Hand, at_plan, catalog_answer, commands_answer, device_answer, device_at
 from tests.tui.device_lists import NO_DEVICES, listed
-from tests.tui.harness import SIZES, Scripted, console, drive, picture
+from tests.tui.harness import ONE_OF_SIZES, Scripted, console, drive, picture
 from tests.tui.recorded import recorded
 from tests.tui.waiting import flat
 
@@ -86,7 +86,7 @@ async def test_a_device_that_was_pulled_is_told_and_a_cell_s_commands_are_those_
         await hand.sees("New plan")
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", ONE_OF_SIZES)
 async def test_a_command_that_is_broken_goes_on_below_its_beginning(size: tuple[int, int]) -> None:
     words = tuple(f"-O feature{number}" for number in range(20))
     step = StepAnswer(StepKind.MKFS, "make ext4", (("mkfs.ext4", *words, "/dev/loop7"),), "", "", (), None)
@@ -364,20 +364,29 @@ async def test_trying_options_while_this_machine_is_asked_about_loses_no_answer(
         assert dict(hand.screen.machine.here.lacks) == {"btrfs": "no module btrfs"}
 
 
-COMMITS = ", ".join(str(seconds) for seconds in range(1, 251))
-VARIANTS = f"""schema = 1
+def numbers(count: int) -> str:
+    return ", ".join(str(number) for number in range(1, count + 1))
+
+
+def variants(count: int) -> str:
+    return f"""schema = 1
 repeats = 1
 [[filesystem]]
 type = "ext4"
 mkfs = {{ inode_size = [128, 256, 512, 1024], flex_bg_size = [2, 4, 8, 16, 32] }}
-mount = {{ commit = [{COMMITS}], delalloc = ["on", "off"] }}
+mount = {{ commit = [{numbers(count // 40)}], delalloc = ["on", "off"] }}
 {LOAD}"""
-THREADS = f"""schema = 1
+
+
+def threads(count: int) -> str:
+    return f"""schema = 1
 repeats = 10
 [[filesystem]]
 type = "ext4"
-{LOAD}threads = [{", ".join(map(str, range(1, 1001)))}]
+{LOAD}threads = [{numbers(count // 10)}]
 """
+
+
 IN_SIGHT = 300
 """Lines that may be made: those in sight, and those that were on the way; never all."""
 
@@ -391,36 +400,38 @@ async def opened(hand: Hand, tmp_path: Path, text: str) -> None:
     await hand.settled()
 
 
-async def test_of_ten_thousand_variants_and_cells_all_are_listed_and_those_in_sight_made_or_asked_for(
+@pytest.mark.parametrize("count", [2_000, pytest.param(10_000, marks=pytest.mark.soak)])
+async def test_of_thousands_of_variants_and_cells_all_are_listed_and_those_in_sight_made_or_asked_for(
+    count: int,
     tmp_path: Path,
 ) -> None:
     step = StepAnswer(StepKind.RAW_WRITE, "write", (("fio", "--x"),), "", "", (), None)
-    children = Scripted({"catalog": catalog_answer(), "plan ": commands_answer(9_999, step)})
+    children = Scripted({"catalog": catalog_answer(), "plan ": commands_answer(count - 1, step)})
     async with at_plan(children=children) as hand:
-        await opened(hand, tmp_path, VARIANTS)
-        await hand.sees("10,000 variants, 10,000 cells")
+        await opened(hand, tmp_path, variants(count))
+        await hand.sees(f"{count:,} variants, {count:,} cells")
         await hand.go_to("variants")
         lines = hand.screen.query_one("#lines", Choices)
-        assert len(lines.lines_shown) == 10_000
+        assert len(lines.lines_shown) == count
         await hand.keys("end")
-        await hand.sees("commit=250")
+        await hand.sees(f"commit={count // 40}")
         await hand.keys("pageup", "home", "pagedown", "end")
         assert len(lines.rows.rows._texts) < IN_SIGHT
         await hand.keys("space")
         await hand.settled()
-        await hand.sees("9,999 variants, 9,999 cells")
+        await hand.sees(f"{count - 1:,} variants, {count - 1:,} cells")
         await hand.keys("slash")
-        await hand.type("commit=77 1024")
-        await hand.sees("10 of 10,000 variants match")
+        await hand.type("commit=33 1024")
+        await hand.sees(f"10 of {count:,} variants match")
         await hand.keys("escape")
-        await opened(hand, tmp_path, THREADS)
-        await hand.sees("1 variant, 10,000 cells")
+        await opened(hand, tmp_path, threads(count))
+        await hand.sees(f"1 variant, {count:,} cells")
         await hand.go_to("workloads")
-        await hand.sees("1. create", "by 1 to 1000 threads (1,000 values)")
+        await hand.sees("1. create", f"by 1 to {count // 10} threads ({count // 10:,} values)")
         await hand.keys("l")
         await hand.sees("Commands of each cell")
         await hand.keys("end")
-        await hand.sees("10000. ext4", "threads ", "$ fio --x")
+        await hand.sees(f"{count}. ext4", "threads ", "$ fio --x")
         assert len(hand.pilot.app.screen.query_one("#cells", Choices).rows.rows._texts) < IN_SIGHT
         asked = [words for words in children.asked if words[0] == "plan"]
         assert all("--cell" in words for words in asked)

@@ -9,12 +9,12 @@ import pytest
 
 from fsconsole.tui.screens import replay as replay_module
 from fsconsole.tui.screens.replay import ReplayScreen
-from tests.tui.harness import console, drive, picture
+from tests.tui.harness import ONE_OF_SIZES, WIDE, console, drive, picture
 from tests.tui.recorded import imported, recorded
 from tests.tui.waiting import shows, until
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+@pytest.mark.parametrize("size", [*ONE_OF_SIZES, pytest.param(WIDE, marks=pytest.mark.soak)])
 async def test_v_replays_an_imported_run_without_root(size: tuple[int, int], tmp_path: Path) -> None:
     folder = imported("demo", tmp_path)
     async with drive(console(folder=folder, runs_dir=tmp_path, is_root=False), "4", size=size) as pilot:

@@ -32,7 +32,7 @@ from fsconsole.tui import planfiles
 from fsconsole.tui.screens import results as results_module
 from fsconsole.tui.screens.results import ResultsScreen
 from fsconsole.tui.widgets.lists import Table
-from tests.tui.harness import SIZES, Scripted, console, drive, picture, strips
+from tests.tui.harness import ONE_OF_SIZES, Scripted, console, drive, picture, strips
 from tests.tui.offers import document, target
 from tests.tui.recorded import NAMES, imported, recorded
 from tests.tui.waiting import flat, shows, until
@@ -48,7 +48,7 @@ def names(pilot: Pilot[None]) -> list[str]:
     return [row.name for row in table(pilot).value.rows]
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", ONE_OF_SIZES)
 async def test_the_grid_of_every_recorded_run_opens(size: tuple[int, int], tmp_path: Path) -> None:
     async with drive(console(runs_dir=tmp_path), size=size) as pilot:
         for name in (*NAMES, "bull"):
@@ -301,7 +301,7 @@ def test_the_words_of_an_export_are_understood_by_the_command(tmp_path: Path) ->
             assert json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", ONE_OF_SIZES)
 async def test_without_any_run_there_is_a_sentence(size: tuple[int, int], tmp_path: Path) -> None:
     async with drive(console(runs_dir=tmp_path / "none"), "4", size=size) as pilot:
         await shows(pilot, "There are no runs in", "fsconsole demo")

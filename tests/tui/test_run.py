@@ -38,7 +38,7 @@ from fsconsole.tui.bridge import Bridge, Watch
 from fsconsole.tui.screens import base
 from fsconsole.tui.widgets.lists import List
 from tests.conftest import wait_until
-from tests.tui.harness import SIZES, WIDE, Scripted, console, drive, picture
+from tests.tui.harness import ONE_OF_SIZES, SIZES, WIDE, Scripted, console, drive, picture
 from tests.tui.living import AGAIN, DRAINING, NEXT, living_run
 from tests.tui.recorded import all_recorded, imported, recorded
 from tests.tui.snapshots import assert_looks_as_kept
@@ -54,7 +54,7 @@ STANDING = {
 }
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", ONE_OF_SIZES)
 async def test_each_run_that_the_session_names_says_where_it_stands(tmp_path: Path, size: tuple[int, int]) -> None:
     folders = all_recorded(tmp_path)
     async with drive(console(folder=folders[0], runs_dir=tmp_path), size=size) as pilot:
@@ -145,7 +145,7 @@ async def test_rows_are_made_again_only_for_another_ranking_and_a_layout_only_fo
         assert laid_out == [False, True, True, True]
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", ONE_OF_SIZES)
 async def test_without_any_run_it_says_where_runs_come_from(tmp_path: Path, size: tuple[int, int]) -> None:
     async with drive(console(runs_dir=tmp_path), "3", size=size) as pilot:
         await shows(pilot, "No run is shown")
@@ -434,7 +434,7 @@ async def test_a_dead_run_is_resumed_by_a_child_whose_failure_is_told_with_its_h
             assert children.acted == [("resume", "killed", "--exact", "--detach", "--runs", str(tmp_path))]
 
 
-@pytest.mark.parametrize("size", [*SIZES, WIDE])
+@pytest.mark.parametrize("size", [*SIZES, pytest.param(WIDE, marks=pytest.mark.soak)])
 async def test_a_living_run_is_watched_to_its_end(tmp_path: Path, size: tuple[int, int]) -> None:
     is_wide = size[0] >= 120
     with living_run(tmp_path, again=True) as run:

@@ -30,7 +30,7 @@ from fsconsole.tui.screens.confirm import ResumeScreen
 from fsconsole.tui.widgets.lists import Table
 from tests.tui.at_devices import Held
 from tests.tui.device_lists import NO_DEVICES
-from tests.tui.harness import SIZES, Scripted, console, drive, picture
+from tests.tui.harness import ONE_OF_SIZES, Scripted, console, drive, picture
 from tests.tui.recorded import NAMES, all_recorded, imported, recorded
 from tests.tui.waiting import shows, until
 
@@ -65,7 +65,7 @@ async def point_at(pilot: Pilot[None], run: str) -> None:
     await pilot.pause()
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", ONE_OF_SIZES)
 async def test_every_run_says_where_it_stands(size: tuple[int, int], tmp_path: Path) -> None:
     all_recorded(tmp_path)
     Path(tmp_path / "grid" / "journal.sqlite").write_bytes(b"damaged" * 99)
@@ -75,7 +75,7 @@ async def test_every_run_says_where_it_stands(size: tuple[int, int], tmp_path: P
         assert all(len(line) <= size[0] for line in shown.splitlines())
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", ONE_OF_SIZES)
 async def test_the_rule_below_the_list_says_what_the_heads_of_figures_mean_once_there_are_some(
     size: tuple[int, int], tmp_path: Path
 ) -> None:
@@ -303,7 +303,7 @@ async def test_a_resume_that_ends_below_a_question_leaves_that_alone(tmp_path: P
     assert sorted(words[0] for words in children.acted) == ["resume", "runs"]
 
 
-@pytest.mark.parametrize("size", [*SIZES, (60, 20)])
+@pytest.mark.parametrize("size", [*ONE_OF_SIZES, pytest.param((60, 20), marks=pytest.mark.soak)])
 async def test_a_file_in_place_of_the_directory_is_told_with_a_hint(tmp_path: Path, size: tuple[int, int]) -> None:
     (tmp_path / "runs").write_text("")
     app = console(runs_dir=tmp_path / "runs")

@@ -25,7 +25,7 @@ from fsconsole.tui.widgets.lists import Table
 from tests.conftest import wait_until
 from tests.loop.nobody import as_nobody
 from tests.tui.device_lists import NO_FILESYSTEMS
-from tests.tui.harness import SIZES, Scripted, console, drive
+from tests.tui.harness import ONE_OF_SIZES, Scripted, console, drive
 from tests.tui.on_a_pty import ESCAPES, read_until, terminal
 from tests.tui.waiting import shows, until
 
@@ -36,7 +36,7 @@ def touring(runs_dir: Path, children: Scripted) -> ConsoleApp:
     return app
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", ONE_OF_SIZES)
 async def test_the_tour_begins_with_a_decided_row_and_its_why_names_the_machine_and_says_what_to_press_until_that_is_done(
     tmp_path: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,7 +136,7 @@ def test_every_lane_of_the_tour_s_races_has_a_curve_of_its_samples_and_they_diff
         assert max(rates) > 1.1 * min(rates), lane.name
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", ONE_OF_SIZES)
 async def test_the_race_of_the_tour_draws_curves(tmp_path: Path, size: tuple[int, int]) -> None:
     async with drive(touring(tmp_path, Scripted()), size=size) as pilot:
         await shows(pilot, "4 of 5: ", "verdict")

@@ -24,7 +24,14 @@ def in_shell(line: str, *words: str, under: tuple[str, ...] = ()) -> subprocess.
     return subprocess.run(argv, check=False, capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("words", [("--help",), ("--version",), ("runs", "--json"), ("plan", "demo")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(pytest.param(words, marks=pytest.mark.soak) for words in (("--help",), ("plan", "demo"))),
+        ("--version",),
+        ("runs", "--json"),
+    ],
+)
 def test_a_closed_or_full_stdout_is_one_sentence(words: tuple[str, ...], tmp_path: Path) -> None:
     options = ("--runs", str(tmp_path)) if words[0] == "runs" else ()
     for where, why in (("&-", "it is closed"), ("/dev/full", "No space left on device")):

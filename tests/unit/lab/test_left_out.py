@@ -17,7 +17,11 @@ from tests.unit.house.source import CHECKOUT
 
 
 @pytest.mark.parametrize(
-    "words", [("-n0", "tests/lab"), ("-n2", "tests/lab/inside/arrays", "tests/lab/inside/hotplug")]
+    "words",
+    [
+        pytest.param(("-n0", "tests/lab"), marks=pytest.mark.soak),
+        ("-n2", "tests/lab/inside/arrays", "tests/lab/inside/hotplug"),
+    ],
 )
 def test_without_programs_the_lab_is_left_out_with_a_count(tmp_path: Path, words: tuple[str, ...]) -> None:
     # The test command takes several processes; a soak needs all of the programs.
@@ -26,7 +30,9 @@ def test_without_programs_the_lab_is_left_out_with_a_count(tmp_path: Path, words
 
 
 @pytest.mark.skipif(bool(why_no_machine()), reason="without any machine all are left out for one reason")
-@pytest.mark.parametrize(("folder", "kernel"), [("arrays", "uml"), ("newer", "newer-kernel")])
+@pytest.mark.parametrize(
+    ("folder", "kernel"), [("arrays", "uml"), pytest.param("newer", "newer-kernel", marks=pytest.mark.soak)]
+)
 def test_without_its_kernel_a_group_is_left_out_with_a_count(tmp_path: Path, folder: str, kernel: str) -> None:
     words = ("-n0", "-p", "tests.unit.lab.missing_kernels", f"tests/lab/inside/{folder}")
     assert f"no kernel in /nowhere/{kernel}" in left_out(tmp_path, *words, environment={ENVIRONMENT: "1"})
