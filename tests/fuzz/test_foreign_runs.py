@@ -57,7 +57,7 @@ def test_commands_that_read_a_foreign_run_change_nothing_and_print_it_as_data(tm
                 assert acting_in("\n".join(printable_lines(text))) == []
 
 
-@settings(QUICK, max_examples=settings.default.max_examples // 2)
+@settings(QUICK, max_examples=QUICK.max_examples // 2)
 @given(make=damages())
 def test_commands_that_act_on_a_foreign_run_execute_nothing_of_it_and_stay_in_its_folder(
     tmp_path: Path, make: Make
@@ -67,7 +67,7 @@ def test_commands_that_act_on_a_foreign_run_execute_nothing_of_it_and_stay_in_it
         harmless(tmp_path, words, folder)
 
 
-@settings(QUICK, max_examples=settings.default.max_examples // 3)
+@settings(QUICK, max_examples=QUICK.max_examples // 3)
 @given(make=damages())
 def test_an_archive_of_whatever_is_imported_whole_or_not_at_all_and_never_acts(tmp_path: Path, make: Make) -> None:
     folder = make(tmp_path)

@@ -20,6 +20,7 @@ from fsconsole.text import GIB
 from fsconsole.workloads.tree import directory_name
 from tests.fuzz.cage import assert_harmless, caged, say
 from tests.fuzz.plans import any_plan, put
+from tests.lab.soak import SOAK
 
 DEVICE = TargetSpec(
     "/dev/loop7", 4 * GIB, disk="loop7", queues=(QueueSpec("loop7", ("none", "mq-deadline")),), can_discard=True,
@@ -40,7 +41,9 @@ DIRECTORY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 GRANTING = frozenset({"suid", "dev", "loop", "bind", "rbind", "move", "remount", "user", "users", "owner", "group"})
 MOST_SHOWN = 150
 """Cells; to print the commands of thousands takes minutes, and shows nothing that a few don't."""
-QUICK = settings(suppress_health_check=list(HealthCheck))
+MOST = settings.default.max_examples
+QUICK = settings(suppress_health_check=list(HealthCheck), max_examples=MOST if SOAK or MOST > 100 else MOST // 2)
+"""In the test command half of its few examples."""
 
 
 @QUICK

@@ -55,7 +55,7 @@ FOUND = {
 def whole(tmp_path_factory: pytest.TempPathFactory):
     """A run of four cells, of which all but the last are damaged right before their check, and its runs directory."""
     directory = tmp_path_factory.mktemp("damage")
-    with scratch_device(directory, 400 * MIB) as device:
+    with scratch_device(directory, 320 * MIB) as device:
         folder = new_run(PLAN, device, str(directory / "runs"))
         commands = [text.format(device=device) for text in DAMAGE.values()]
         events = [Event(cell, "check", text) for cell, text in enumerate(commands)]

@@ -13,21 +13,24 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellState, CellStatus, RunState
 from fsconsole.text import MIB
+from tests.lab.soak import tried
 from tests.loop.faulty_engine import Event
 from tests.loop.faulty_run import carry_out, scratch_device
 from tests.loop.runs import new_run
 
 pytestmark = pytest.mark.root
 
-FILESYSTEMS = ("ext4", "xfs", "btrfs")
-PLAN = """
+FILESYSTEMS = tried(("ext4", "xfs", "btrfs"), ("ext4", "btrfs"))
+DEVICE_BYTES = (400 if "xfs" in FILESYSTEMS else 160) * MIB
+VARIANTS = ", ".join(f'{{ type = "{name}" }}' for name in FILESYSTEMS)
+PLAN = f"""
 schema = 1
 order = "as-listed"
 equalise = "none"
 repeats = 2
-variant = [{ type = "ext4" }, { type = "xfs" }, { type = "btrfs" }]
-workload = [{ kind = "create", threads = 2, file_size = "24MiB", block_size = "64KiB" }]
-after = { check = true }
+variant = [{VARIANTS}]
+workload = [{{ kind = "create", threads = 2, file_size = "24MiB", block_size = "64KiB" }}]
+after = {{ check = true }}
 """
 WANTED_BYTES = 48 * MIB
 LEAVE_20_MIB = """
@@ -41,7 +44,7 @@ LEAVE_NOTHING = "head -c 1G /dev/zero >/run/fsconsole/mnt/ballast 2>/dev/null ||
 def state(tmp_path_factory: pytest.TempPathFactory):
     """Return a run of two cells for each filesystem: one is left 20 MiB by the time it writes, the other nothing."""
     directory = tmp_path_factory.mktemp("full")
-    with scratch_device(directory, 400 * MIB) as device:
+    with scratch_device(directory, DEVICE_BYTES) as device:
         folder = new_run(PLAN, device, str(directory / "runs"))
         events = [
             Event(cell.index, "workload", LEAVE_20_MIB if cell.repeat == 1 else LEAVE_NOTHING, "ready")
@@ -79,4 +82,7 @@ def test_a_load_that_could_write_nothing_at_all_is_a_failed_cell(state: RunState
 
 
 def test_the_run_goes_on_after_each_of_them(state: RunState):
-    assert (state.exit_code, state.reason) == (ExitCode.CELLS_FAILED, "3 of 6 cells failed")
+    assert (state.exit_code, state.reason) == (
+        ExitCode.CELLS_FAILED,
+        f"{len(FILESYSTEMS)} of {2 * len(FILESYSTEMS)} cells failed",
+    )

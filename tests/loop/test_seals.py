@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -22,8 +22,9 @@ from fsconsole.model.wire import encode
 from fsconsole.system.run import RealExecutor
 from fsconsole.text import MIB
 from tests.conftest import MakeLoopDevice, run
+from tests.lab.soak import tried
 from tests.loop.commands import APART, assert_told, command, each, fails, replacing
-from tests.loop.gate_cases import context, unchanged, write
+from tests.loop.gate_cases import context, loop_over, sparse, unchanged, write
 from tests.loop.runs import THREE_CELLS_PLAN, new_run
 from tests.loop.test_kill_engine import hanging, kill_engine
 from tests.loop.test_resume import consent_of, finish, runs_of, shown
@@ -37,8 +38,18 @@ NO_FIRST_LEFT = "DELETE FROM event WHERE rowid = (SELECT min(rowid) FROM event W
 TARGET, CELL = "$.targets[0]", "$.plan.cells[2]"
 
 
-def after_two_cells(device: str, directory: Path) -> RunFolder:
-    """Leave a run that was killed before its third cell, and that goes on without a question."""
+@pytest.fixture(scope="module")
+def device(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A device that needs consent, for all tests of the module."""
+    file = tmp_path_factory.mktemp("disk") / "disk"
+    with loop_over(sparse(file)) as path:
+        yield path
+
+
+@pytest.fixture(scope="module")
+def sealed(device: str, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """A run that was killed before its third cell, and that goes on without a question; the tests have copies of its folder."""
+    directory = tmp_path_factory.mktemp("sealed")
     folder = new_run(THREE_CELLS_PLAN, device, str(directory / "runs"))
     kill_engine(hanging(folder, StepKind.GATE, "after", directory / "marker", cell=last_cell(folder)))
     assert consent_of(folder) == ""
@@ -83,35 +94,19 @@ EDITS: dict[str, tuple[Callable[[RunFolder, str], None], str]] = {
     "a fingerprint": (as_it_is_now, EDITED),
     "one of two fingerprints": (lambda folder, _: edited(folder, NO_FIRST_LEFT), EDITED),
 }
-
-
-def test_an_edited_journal_is_no_consent_and_one_that_only_came_by_tar_still_is(blank: str, tmp_path: Path) -> None:
-    folder = after_two_cells(blank, tmp_path)
-
-    def asked(name: str, edit: Callable[[RunFolder, str], None], why: str) -> None:
-        copy = extracted(folder, tmp_path / name)
-        assert consent_of(copy) == ""
-        edit(copy, blank)
-        with unchanged(blank):
-            fails(ExitCode.CONSENT_MISSING, "resume", *runs_of(copy), names=(blank, why))
-            (target,) = shown(copy)["targets"]  # type: ignore[misc]
-        assert target["changed"] == why
-
-    # The last one to be tried writes on the device.
-    in_order = sorted(EDITS.items(), key=lambda edit: edit[1][0] is as_it_is_now)
-    each({name: (name, *edit) for name, edit in in_order}, asked)
-    finish(extracted(folder, tmp_path / "agreed"))
+CHOSEN = ("what was agreed to", "a fingerprint", "one of two fingerprints")
+WITHOUT_KEY = (*APART, 'mount -t tmpfs none "$1" && shift && exec "$@"', "sh", str(Path(KEY_PATH).parent))
 
 
 def test_another_target_or_command_in_the_journal_is_not_obeyed_after_consent_either(
-    blank: str, loop_device: MakeLoopDevice, tmp_path: Path
+    sealed: RunFolder, device: str, loop_device: MakeLoopDevice, tmp_path: Path
 ) -> None:
-    other, folder = loop_device(64 * MIB), after_two_cells(blank, tmp_path)
+    other = loop_device(64 * MIB)
     mkfs = f"mkfs.ext4 -F {other}"
-    steps = read_state(folder).request.plan.cells[2].steps
+    steps = read_state(sealed).request.plan.cells[2].steps
     place = next(number for number, step in enumerate(steps) if step.kind is StepKind.MKFS)
     with unchanged(other):
-        copy = extracted(folder, tmp_path / "command")
+        copy = extracted(sealed, tmp_path / "command")
         path = f"{CELL}.steps[{place}].commands"
         edited(copy, REQUEST, path, encode((tuple(mkfs.split()),)))
         consent = consent_of(copy)
@@ -123,32 +118,31 @@ def test_another_target_or_command_in_the_journal_is_not_obeyed_after_consent_ei
             *runs_of(copy),
             names=("asks for", mkfs),
         )
-        copy = extracted(folder, tmp_path / "target")
-        of_request(f"{TARGET}.path", other)(copy, blank)
+        copy = extracted(sealed, tmp_path / "target")
+        of_request(f"{TARGET}.path", other)(copy, device)
         fails(ExitCode.DEVICE_CHANGED, "resume", *runs_of(copy), names=(other, "is not what was agreed upon"))
 
 
-def test_without_the_key_or_on_another_machine_all_is_asked_about(blank: str, tmp_path: Path) -> None:
-    folder = after_two_cells(blank, tmp_path)
+def test_without_the_key_or_on_another_machine_all_is_asked_about(
+    sealed: RunFolder, device: str, tmp_path: Path
+) -> None:
     machine = tmp_path / "machine-id"
     machine.write_text("0123456789abcdef0123456789abcdef\n")
-    hiding = (*APART, 'mount -t tmpfs none "$1" && shift && exec "$@"', "sh", str(Path(KEY_PATH).parent))
-    elsewhere = {"no key": (hiding,), "another machine": (replacing("/etc/machine-id", str(machine)),)}
+    elsewhere = {"no key": (WITHOUT_KEY,), "another machine": (replacing("/etc/machine-id", str(machine)),)}
 
     def asked(under: tuple[str, ...]) -> None:
-        with unchanged(blank):
-            done = command("resume", *runs_of(folder), under=under)
-        assert_told(done, ExitCode.CONSENT_MISSING, blank, FOREIGN)
+        with unchanged(device):
+            done = command("resume", *runs_of(sealed), under=under)
+        assert_told(done, ExitCode.CONSENT_MISSING, device, FOREIGN)
 
     each(elsewhere, asked)
-    assert consent_of(folder) == ""
-    finish(folder, under=hiding)
+    assert consent_of(sealed) == ""
 
 
 def test_consent_that_is_given_anew_is_sealed_with_the_key_of_the_machine_where_it_was_given(
-    blank: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sealed: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, key = after_two_cells(blank, tmp_path), tmp_path / "key"
+    folder, key = extracted(sealed, tmp_path / "anew"), tmp_path / "key"
     key.write_bytes(os.urandom(32))
     key.chmod(0o600)
     for path in (str(key), KEY_PATH):
@@ -163,3 +157,24 @@ def test_consent_that_is_given_anew_is_sealed_with_the_key_of_the_machine_where_
         monkeypatch.setattr(seal, "KEY_PATH", str(unused))
         unused.chmod(0o640)
         assert FOREIGN in look_again(folder, RealExecutor()).unproven[0].reason
+
+
+def test_an_edited_journal_is_no_consent_and_one_that_only_came_by_tar_still_is(
+    sealed: RunFolder, device: str, tmp_path: Path
+) -> None:
+    def asked(name: str, edit: Callable[[RunFolder, str], None], why: str) -> None:
+        copy = extracted(sealed, tmp_path / name)
+        assert consent_of(copy) == ""
+        edit(copy, device)
+        with unchanged(device):
+            fails(ExitCode.CONSENT_MISSING, "resume", *runs_of(copy), names=(device, why))
+            (target,) = shown(copy)["targets"]  # type: ignore[misc]
+        assert target["changed"] == why
+
+    # The last one to be tried writes on the device.
+    in_order = sorted(
+        ((name, EDITS[name]) for name in tried(tuple(EDITS), CHOSEN)), key=lambda edit: edit[1][0] is as_it_is_now
+    )
+    each({name: (name, *edit) for name, edit in in_order}, asked)
+    # It is the last test that needs the device as the run left it.
+    finish(extracted(sealed, tmp_path / "agreed"), under=WITHOUT_KEY)
