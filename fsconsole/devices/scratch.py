@@ -14,6 +14,7 @@ from typing import Literal
 
 from fsconsole.devices.claims import lasting, lock_node
 from fsconsole.devices.graph import DeviceGraph
+from fsconsole.devices.identity import listed_identity
 from fsconsole.devices.marker import proven_marker, write_marker
 from fsconsole.devices.snapshot import discover, find_device
 from fsconsole.devices.state import Claim, device_state
@@ -27,7 +28,7 @@ from fsconsole.errors.targets import (
 )
 from fsconsole.model import DEFAULT_SCRATCH_DIR
 from fsconsole.model.contract import SCHEMA, Document
-from fsconsole.model.device import Device
+from fsconsole.model.device import Device, Identity
 from fsconsole.model.wire import Wire
 from fsconsole.system import block
 from fsconsole.system.block import open_exclusive
@@ -109,6 +110,8 @@ class Scratch(Wire, frozen=True):
     attached: bool = True
     direct_io: bool = True
     """False while detached, and where the filesystem below refuses it: then the host's page cache is between."""
+    identity: Identity | None = None
+    """Who its loop device is within this boot, as the list of devices has it; None while detached."""
 
 
 class ScratchAnswer(Scratch, frozen=True, kw_only=True):
@@ -325,6 +328,7 @@ def _of_file(path: str, loops: Iterable[Device]) -> Scratch:
         purpose=marker.purpose,
         attached=over is not None,
         direct_io=over is not None and over.loop is not None and over.loop.direct_io,
+        identity=listed_identity(over) if over is not None else None,
     )
 
 

@@ -544,10 +544,15 @@ def ticked_told(entry: ListedEntry) -> str:
     """Return what is said of a device that was ticked just now, and what will be asked about it."""
     path = entry.device.path
     if entry.device.is_scratch and all(hazard.check != SCRATCH_KEPT for hazard in entry.hazards):
-        return f"{path} is ticked: a scratch device, wiped without a question. Enter plans."
+        return scratch_ticked_told(path)
     held = holdings(entry.device.signatures)
     asked = f"It holds {held}: " if held else "Enter plans; "
     return f"{path} is ticked. {asked}nothing is wiped before you type its name."
+
+
+def scratch_ticked_told(path: str) -> str:
+    """Return what is said of a scratch device that was ticked just now."""
+    return f"{path} is ticked: a scratch device, wiped without a question. Enter plans."
 
 
 def removal_told(entry: ListedEntry) -> str:

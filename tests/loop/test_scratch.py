@@ -18,6 +18,7 @@ from types import SimpleNamespace
 import pytest
 
 from fsconsole.devices import marker, scratch
+from fsconsole.devices.identity import listed_identity
 from fsconsole.devices.scratch import Scratch
 from fsconsole.devices.snapshot import find_device
 from fsconsole.engine.steps import equalise
@@ -44,6 +45,8 @@ def test_a_scratch_device_is_allocated_marked_and_goes_past_the_page_cache(scrat
     made = scratch.create(SIZE, str(scratch_folder), purpose="test")
     device = find_device(made.device)
     assert device.is_scratch
+    # The console ticks it by that.
+    assert made.identity == listed_identity(device)
     assert device.size_bytes == made.size_bytes == SIZE
     assert device.loop is not None
     assert device.loop.scratch_id == made.scratch_id

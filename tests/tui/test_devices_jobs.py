@@ -11,6 +11,9 @@ import pytest
 from textual.widgets import Input
 
 from fsconsole.client.children import Done
+from fsconsole.devices.identity import listed_identity
+from fsconsole.devices.scratch import ScratchAnswer
+from fsconsole.model.wire import encode
 from fsconsole.text import GIB
 from fsconsole.tui import watch
 from fsconsole.tui.screens import devices, scratch_form
@@ -72,7 +75,7 @@ async def test_a_read_test_is_ended_by_escape_and_its_figure_is_told_and_kept_in
         assert ("readtest", FREE.path, "--json") in children.asked
 
 
-MADE = json.dumps({"device": SCRATCH.path, "path": "/x.img", "size_bytes": 1, "scratch_id": "0a1b2c3d"})
+MADE = encode(ScratchAnswer(SCRATCH.path, "/x.img", 1, "0a1b2c3d", identity=listed_identity(SCRATCH)))
 
 
 @pytest.mark.parametrize("size", ONE_OF_SIZES)
@@ -102,7 +105,7 @@ async def test_a_scratch_device_is_made_in_a_form_that_says_why_it_can_not_be_an
         assert devices_of(pilot).query_one("#table", List).key == SCRATCH.path
 
 
-async def test_a_scratch_device_that_was_made_has_the_cursor_at_once_and_is_ticked_once_it_has_been_read(
+async def test_a_scratch_device_that_was_made_has_cursor_and_tick_at_once_and_keeps_the_tick_when_it_has_been_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     children = Held({"devices": listed(FREE), "scratch create": MADE})
@@ -114,19 +117,17 @@ async def test_a_scratch_device_that_was_made_has_the_cursor_at_once_and_is_tick
         children.held, children.answers = ("devices",), {**children.answers, "devices": listed(FREE, SCRATCH)}
         monkeypatch.setattr(watch, "read_changes", lambda _listed: BlockChanges(frozenset(), (seen,)))
         await pilot.press("enter")
-        await shows(pilot, "new; reading", "Made /dev/loop0; it is ticked once it has been read.")
+        await shows(pilot, "[x] loop0", "new; reading", "/dev/loop0 is ticked: a scratch device, wiped without a")
         table = devices_of(pilot).query_one("#table", List)
         await until(pilot, lambda: table.key == SCRATCH.path)
         assert table.has_focus
-        # Who ticks it now would untick it when it has been read.
-        await pilot.press("space")
-        await pilot.pause()
-        assert targets(pilot) == []
+        assert targets(pilot) == [SCRATCH.path]
         monkeypatch.setattr(watch, "read_changes", lambda _listed: BlockChanges())
         # Whoever goes on meanwhile stays where he is.
         await go_to(pilot, FREE.path)
         children.release.set()
-        await shows(pilot, "[x] loop0", "/dev/loop0 is ticked: a scratch device")
+        await until(pilot, lambda: "new; reading" not in flat(pilot))
+        await shows(pilot, "[x] loop0")
         assert (targets(pilot), table.key) == ([SCRATCH.path], FREE.path)
 
 

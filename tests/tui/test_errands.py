@@ -17,7 +17,8 @@ from textual.widgets import Input
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.client.children import Done
 from fsconsole.devices.identity import listed_identity
-from fsconsole.model.wire import to_plain
+from fsconsole.devices.scratch import ScratchAnswer
+from fsconsole.model.wire import encode, to_plain
 from fsconsole.plan.draft import Draft
 from fsconsole.plan.read import read_plan
 from fsconsole.plan.rows import list_candidates
@@ -53,9 +54,9 @@ class Box(Scripted):
 
     async def run(self, *words: str) -> Done:
         if words[:2] == ("scratch", "create"):
-            made = {"device": SCRATCH.path, "path": "/x.img", "size_bytes": 4 * GIB, "scratch_id": "0a1b2c3d"}
+            made = ScratchAnswer(SCRATCH.path, "/x.img", 4 * GIB, "0a1b2c3d", identity=listed_identity(SCRATCH))
             self.answers = {**self.answers, "devices": listed(FREE, SCRATCH)}
-            return Done(words, 0, json.dumps(made), "")
+            return Done(words, 0, encode(made), "")
         if words[0] == "plan":
             return Done(words, 0, json.dumps(_offer(words[1])), "")
         if words[0] == "run":

@@ -71,9 +71,7 @@ Tab goes to the details, which the arrow keys scroll."""
         self._udev = UdevWatch(lambda: self.post_message(self.News()))
         self._settling: Timer | None = None
         self._made: Scratch | None = None
-        """A scratch device that is ticked once it has been read."""
-        self._is_made_seen = False
-        """True if the cursor was put on it: from then on the operator moves it."""
+        """A scratch device on which the cursor is put once it is in the list: from then on the operator moves it."""
         self._removed: set[str] = set()
         """Ids of scratch devices that were removed here: they are not told as gone."""
         self._own_word = ""
@@ -176,13 +174,16 @@ Tab goes to the details, which the arrow keys scroll."""
         from fsconsole.tui.screens.scratch_form import ScratchForm  # noqa: PLC0415 - the start is sooner
 
         def made(scratch: Scratch) -> None:
-            self._made, self._is_made_seen = scratch, False
-            self._tell_of_made(scratch)
-            # Where it is going to be ticked is to be seen, also by whoever came from the offer.
+            self._made = scratch
+            if scratch.identity is not None:
+                # At once: a look at all devices lasts as long as somebody is at work on one of them.
+                self.session.ticks[scratch.device] = scratch.identity
+                self.say(view.scratch_ticked_told(scratch.device))
+            # Where it is ticked is to be seen, also by whoever came from the offer.
             self._table.focus()
+            self._show()
+            self._go_to_made()
             self.on_devices_screen_news()
-            # At once, not when the news have settled: it is ticked also for whoever goes on to the plan meanwhile.
-            self.action_look()
 
         if self.may("Making a scratch device"):
             self.ask(ScratchForm(self._watch.children), made)
@@ -387,24 +388,16 @@ Tab goes to the details, which the arrow keys scroll."""
         if told or unticked:
             self.say_at_hand(" ".join((*unticked, *told)), style="$warning")
         self._show()
-        made = self._made
-        if made is not None and not self._is_made_seen and listing.at(made.device) is not None:
-            self._is_made_seen = True
-            self._table.go_to(made.device)
-        new = None if made is None else listing.scratch(made.scratch_id)
-        if new is not None:
-            self._made = None
-            self._add(new)
+        self._go_to_made()
 
-    def _tell_of_made(self, made: Scratch) -> None:
-        self.say(f"Made {made.device}; it is ticked once it has been read.")
+    def _go_to_made(self) -> None:
+        if self._made is not None and self._watch.listing.at(self._made.device) is not None:
+            self._table.go_to(self._made.device)
+            self._made = None
 
     def _tick(self, path: str) -> None:
         entry = self._watch.listing.at(path)
         if entry is None:
-            return
-        if self._made is not None and path == self._made.device and entry.is_new:
-            self._tell_of_made(self._made)
             return
         gone, self._gone = self._gone, {}
         if gone and (path not in gone or view.gone(gone, self._watch.listing)):
