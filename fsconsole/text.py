@@ -131,6 +131,25 @@ def hanging(lead: str, text: str, width: int) -> list[str]:
     return [lead + first, *(" " * len(lead) + other for other in others)]
 
 
+def shell_lines(parts: Sequence[str], width: int, *, lead: str = "") -> list[str]:
+    r"""Return a command as lines that can be copied: broken between parts, each line that isn't the last ends with " \".
+
+    A part stays whole, and may be wider than a line: an option with its value, quoted as a shell needs it.
+    """
+    if not parts:
+        return []
+    found: list[str] = []
+    line = lead + parts[0]
+    for place, part in enumerate(parts[1:], start=2):
+        end = " \\" * (place < len(parts))
+        if cells_of(f"{line} {part}{end}") > width:
+            found.append(f"{line} \\")
+            line = " " * (len(lead) + 4) + part
+        else:
+            line = f"{line} {part}"
+    return [*found, line]
+
+
 def pad_right(text: str, width: int) -> str:
     """Return text with spaces after it, in width cells."""
     return text + " " * (width - cells_of(text))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.model.contract import Document, document_text
@@ -19,7 +20,7 @@ from fsconsole.results.choice import row_word
 from fsconsole.results.figures import Noted
 from fsconsole.results.grid import Grid
 from fsconsole.results.summary import LEAST_DISTURBED
-from fsconsole.text import cells_of, counted, printable, wrap
+from fsconsole.text import counted, printable, shell_lines, wrap
 from fsconsole.units import significant
 
 _AGAINST = CAUSES | {
@@ -65,7 +66,7 @@ def advice_text(state: RunState, grid: Grid, of: Advice, place: Place, *, width:
         [""]
         + [line for title, why in of.unjudged for line in _wrapped(f"Not judged: {title} ({why}).", width)]
         + [line for sentence in _sentences(of) for line in _wrapped(sentence, width)]
-        + ["", *_next_lines(state, of, place, width, is_disturbed=bool(disturbed))]
+        + ["", *_next_lines(state, grid, of, place, width)]
     )
     return "\n".join(lines).replace("\n\n\n", "\n\n").rstrip("\n") + "\n"
 
@@ -195,8 +196,7 @@ def _sentences(of: Advice) -> Iterator[str]:
     if len(of.leading) > 1:
         first, second = map(_title, of.leading)
         if of.deciding:
-            shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in of.deciding)
-            yield f"The score of {first} is ahead of {second}'s by: {shares}."
+            yield f"The lead of {first} over {second} in score comes {_shares(of.deciding)}."
         yield (
             f"{second} would score higher at these weights: {'; or '.join(of.turns)}."
             if of.turns
@@ -205,21 +205,39 @@ def _sentences(of: Advice) -> Iterator[str]:
     yield from (f"Note: {note}." for note in of.notes)
 
 
+def _shares(lead: Sequence[tuple[str, float]]) -> str:
+    """Return where a lead comes from: "from durable alone", "60 % from durable, 40 % from check"."""
+    if len(lead) == 1:
+        return f"from {lead[0][0]} alone"
+    return ", ".join(f"{100 * share:.0f} % from {name}" for name, share in lead)
+
+
 # The row to take, and the command that applies it.
 
 
-def _next_lines(state: RunState, of: Advice, place: Place, width: int, *, is_disturbed: bool) -> Iterator[str]:
+class NextStep(str, Enum):
+    """What to do next, as the text says and the JSON document."""
+
+    MORE_ROUNDS = "more rounds"
+    """The cells were disturbed: run more rounds on a quiet machine before a row is taken."""
+    TAKE = "take"
+    NOTHING = "nothing"
+    """No row can be taken."""
+
+
+def next_step(of: Advice, grid: Grid) -> NextStep:
+    """Return what to do next."""
+    if disturbed_words(of, grid):
+        return NextStep.MORE_ROUNDS
+    return NextStep.TAKE if of.take is not None else NextStep.NOTHING
+
+
+def _next_lines(state: RunState, grid: Grid, of: Advice, place: Place, width: int) -> Iterator[str]:
     why, command = take_why(of), take_command(state, of, place)
-    first = "run more rounds on a quiet machine. If it can't wait, " if is_disturbed else ""
+    is_later = next_step(of, grid) is NextStep.MORE_ROUNDS
+    first = "run more rounds on a quiet machine. If it can't wait, " if is_later else ""
     yield from _wrapped(f"Next: {first}{why}{':' if command else '.'}", width)
-    line, indent = "", "    "
-    for word in command:
-        if line and cells_of(f"{indent}{line} {word} \\") > width:
-            yield f"{indent}{line} \\"
-            line, indent = "", "        "
-        line = f"{line} {word}".lstrip()
-    if line:
-        yield indent + line
+    yield from shell_lines(command, width, lead="    ")
 
 
 def take_command(state: RunState, of: Advice, place: Place) -> tuple[str, ...]:
@@ -343,8 +361,9 @@ class AdviceAnswer(Document, frozen=True):
     notes: tuple[str, ...]
     disturbed: str
     """Causes that disturbed a quarter of the cells or more, and the remedy; empty where fewer were disturbed."""
+    next: NextStep
     take: str
-    """The row to take; empty where there is none."""
+    """The row to take, after more rounds where these are next; empty where there is none."""
     take_why: str
     take_command: str
     """Writes its kit; DEVICE, MOUNTPOINT and DIR are to be filled in. Empty where there is no kit of it."""
@@ -382,6 +401,7 @@ def advice_json(state: RunState, grid: Grid, of: Advice, place: Place) -> str:
         ahead_by=tuple(Lead(name, share) for name, share in of.deciding),
         notes=of.notes,
         disturbed=disturbed_words(of, grid),
+        next=next_step(of, grid),
         take=of.take.candidate.title if of.take is not None else "",
         take_why=take_why(of),
         take_command=" ".join(take_command(state, of, place)),

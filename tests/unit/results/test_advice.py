@@ -72,6 +72,8 @@ def test_the_score_is_the_weighted_geometric_mean_and_the_turning_weight_is_as_c
     text = advice_text(state, grid, found, PLACE)
     assert "2.00 times the durable throughput" in " ".join(text.split())
     assert "check takes 2.00 times the time" in " ".join(text.split())
+    # A share of the lead is no size of it.
+    assert "The lead of xfs over ext4 data=ordered in score comes from durable alone." in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= 80
     assert json.loads(advice_json(state, grid, found, PLACE))["best"][0]["row"] == "xfs"
     heavier = advise(state, grid, safety_of, parse_weights("durable=3,check=4"))
@@ -205,6 +207,7 @@ def test_a_row_that_misses_a_limit_is_neither_first_nor_second_and_excludes_no_o
     every = advise(state := run_of(factors, most_check_s="1s"), build_grid(state), safety_of)
     assert (every.best, every.leading, every.turns, every.deciding) == ((), (), (), ())
     assert "No row can be advised" in (text := advice_text(state, grid, every, PLACE))
+    assert json.loads(advice_json(state, grid, every, PLACE))["next"] == "nothing"
     assert "first" not in text
 
 
@@ -278,6 +281,16 @@ def test_advice_says_what_disturbed_the_cells_from_the_share_on_at_which_results
         # What to do next is to measure, not to take a row of what was disturbed.
         assert is_said is ("Next: run more rounds on a quiet machine. If it can't wait, take " in text)
         assert is_said is bool(disturbed_count_words(grid, len(cells))) is (count >= 2)
+        answer = json.loads(advice_json(disturbed, grid, found, PLACE))
+        assert answer["next"] == ("more rounds" if is_said else "take")
+
+
+def test_where_several_columns_make_the_lead_each_has_its_share_of_it() -> None:
+    state = run_of({build.EXT4: {}, build.XFS: {Metric.DURABLE: 2.0, Metric.CHECK: 0.5}}, (1.0, 1.0, 1.0))
+    grid = build_grid(state)
+    text = advice_text(state, grid, advise(state, grid, safety_of, parse_weights("durable=3,check=1")), PLACE)
+    said = "The lead of xfs over ext4 data=ordered in score comes 75 % from durable, 25 % from check."
+    assert said in " ".join(text.split())
 
 
 def test_damage_found_by_a_check_stands_against_its_row() -> None:
