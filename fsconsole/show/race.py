@@ -20,6 +20,8 @@ _LEAST_NAME, _LEAST_BAR, _MOST_BAR = 8, 8, 60
 _FIGURE_CELLS, _ROUNDS_CELLS, _CHANGE_CELLS, _WORDS_CELLS = 9, 4, 10, 11
 _AFTER_CELLS = _FIGURE_CELLS + _ROUNDS_CELLS + _CHANGE_CELLS + _WORDS_CELLS
 _AGAINST_CELLS = _CHANGE_CELLS + _WORDS_CELLS - 5
+_BRACKETS = " (same n)"
+"""Beside the baseline's name where differences in brackets are over fewer rounds than the figures beside them."""
 _NOT_STARTED = frozenset({CellStatus.PENDING, CellStatus.UNAVAILABLE})
 
 
@@ -140,8 +142,10 @@ def _head(race: Ranking, more: int, lead: int, width: int) -> str:
         end = ""
     words = pad_right(shorten_middle(words, lead), lead - cells_of(end)) + end
     baseline = printable(block.baseline)
+    brackets = _BRACKETS if any(row.change is not None and row.is_partial for row in race.rows) else ""
     # Its row says that it is the baseline: a long name need not stand here in pieces.
-    against = f"vs {baseline if cells_of(baseline) <= _AGAINST_CELLS else 'base'}" if baseline else ""
+    is_short = cells_of(baseline + brackets) <= _AGAINST_CELLS
+    against = f"vs {baseline if is_short else 'base'}{brackets}" if baseline else ""
     return shorten_middle(f"{words}{'':>{_FIGURE_CELLS}}{'n':>{_ROUNDS_CELLS}}  {against}".rstrip(), width)
 
 

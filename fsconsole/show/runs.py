@@ -205,11 +205,11 @@ def run_lines(run: RunEntry, directory: str, width: int) -> tuple[TextLine, ...]
 def _curve_words(digest: Digest) -> str:
     words = "MB/s by cell: durable MB/s of its cells in their order, from 0 to the highest"
     most = -(-digest.cells // len(digest.curve))
-    means = "" if most < 2 else f"; {digest.cells} cells, a mark is the mean of up to {most}"
+    means = "" if most < 2 else f"; {digest.cells} cells in {len(digest.curve)} marks, each the mean of up to {most}"
     return f"{words}{means}"
 
 
-_HEADS = "MB/s: its cells in order, . slow to # fast; best: the winner, if decided"
+_HEADS = f"MB/s: cells in order, {_CURVE} marks at most, . slow to # fast; best: the winner"
 
 
 def heads_words(runs: Sequence[RunEntry], width: int) -> str:

@@ -79,7 +79,7 @@ async def test_every_run_says_where_it_stands(size: tuple[int, int], tmp_path: P
 async def test_the_rule_below_the_list_says_what_the_heads_of_figures_mean_once_there_are_some(
     size: tuple[int, int], tmp_path: Path
 ) -> None:
-    told = "─ MB/s: its cells in order, . slow to # fast; best: the winner, if decided ─"
+    told = "─ MB/s: cells in order, 8 marks at most, . slow to # fast; best: the winner ─"
     async with in_the_list(console(runs_dir=tmp_path), size) as pilot:
         await shows(pilot, "There are no runs")
         assert told not in picture(pilot)

@@ -46,8 +46,11 @@ def test_bar_figure_and_difference_agree_or_the_difference_is_in_brackets_until_
     }
     lines = race_lines(build.run(cells, [*done, build.running(3)], status=RunStatus.RUNNING), 80)
     assert re.search(r" 1  \(-10 %\) +running #2$", next(line for line in lines if "xfs" in line))
+    # The head says what the brackets are.
+    assert lines[0].endswith(" n  vs base (same n)")
     whole = build.run(cells, [*done, build.done(3, factors={Metric.DURABLE: 0.4})], status=RunStatus.RUNNING)
     together = ranking_of(whole)
+    assert "same n" not in race_lines(whole, 80)[0]
     assert together is not None
     figures = {row.name: row.value for row in together.rows}
     xfs = next(row for row in together.rows if row.name == "xfs")

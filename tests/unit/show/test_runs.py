@@ -18,7 +18,7 @@ from fsconsole.model.state import CellState
 from fsconsole.results.table import lay_out
 from fsconsole.show.going import living
 from fsconsole.show.run import OUTPUT_BYTES, log_rows
-from fsconsole.show.runs import Digest, RunEntry, _curve, list_words, matches, run_lines, runs_table
+from fsconsole.show.runs import Digest, RunEntry, _curve, heads_words, list_words, matches, run_lines, runs_table
 from fsconsole.system.locks import FileLock
 from fsconsole.text import cells_of
 from tests.tui.recorded import all_recorded, recorded
@@ -94,7 +94,9 @@ def test_the_pane_says_what_the_curve_and_the_best_row_are() -> None:
     assert "a mark" not in text
     many = RunEntry("r1", DONE, digest=Digest("+*++#+=+", cells=12))
     text = " ".join(line.text for line in run_lines(many, "/runs", 80))
-    assert "from 0 to the highest; 12 cells, a mark is the mean of up to 2" in text
+    assert "from 0 to the highest; 12 cells in 8 marks, each the mean of up to 2" in text
+    # Its cells are not its marks: the rule above the pane, which the pane's last line may be out of sight of, says so too.
+    assert "cells in order, 8 marks at most, . slow to # fast; best: the winner ─" in heads_words([many], 80)
     assert "MB/s by cell: durable MB/s of its cells in their order" in text
     assert "by cell" not in " ".join(line.text for line in run_lines(RUNS[0], "/runs", 80))
 
