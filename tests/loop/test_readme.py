@@ -54,7 +54,7 @@ def test_the_commands_of_the_readme_lead_from_a_device_to_an_applied_row(
         "plan --list": (),
         "completion": (),
         "scratch": ("--dir", str(scratch_folder)),
-        "quick": (*runs, "--size", "4MiB"),
+        "quick": (*runs, "--size", "4MiB", "--rounds", "1"),
     }
     assert set(TESTED_ELSEWHERE) <= set(COMMANDS)
     assert all((CHECKOUT / file).is_file() for files in TESTED_ELSEWHERE.values() for file in files.split(", ") if file)
