@@ -263,6 +263,12 @@ def test_throughput_is_set_against_the_raw_row_where_there_is_one_else_against_t
     assert of(looked_at(full(), raw=300e6, best=820e6))["write"].maximum == 1e9
     read = of(looked_at(full(), best=820e6))["read"]
     assert (read.maximum, read.end) == (1e9, "1000 MB/s")
+    # Nor is it before a peak is known.
+    device = replace(build.sample().devices[0], write_bytes_s=410.2e6, read_bytes_s=123.4e6)
+    shown = of(looked_at(full(devices=(device,))))
+    for label, value in (("write", 410.2e6), ("read", 123.4e6)):
+        assert shown[label].value == value
+        assert shown[label].maximum > value
 
 
 def test_no_value_reaches_the_end_of_a_scale_that_has_no_natural_one() -> None:
