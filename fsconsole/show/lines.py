@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import accumulate, zip_longest
 
-from fsconsole.text import cells_of, hanging, pad_right, printable, shorten_middle, wrap
+from fsconsole.text import ELLIPSIS, cells_of, hanging, pad_right, printable, shorten_end, shorten_middle, wrap
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class TextLine:
 
     text: str
     tone: str = ""
-    """"strong", "weak", "bad" or nothing."""
+    """"strong", "weak", "bad", "warning" or nothing."""
 
 
 _MOST_LINES = 8
@@ -116,6 +116,16 @@ class Line:
     def tone(self) -> str:
         """The tone of its text."""
         return "heading" if self.is_heading else "faint" if self.is_faint else "warning" if self.warning else ""
+
+
+def told_rows(line: Line, width: int, most: int) -> list[TextLine]:
+    """Return what is told of a line, its warning first; what most rows have no room for is missing behind "..."."""
+    rows = text_lines(line.warning, width, "warning") if line.warning else []
+    rows += [row for text in line.about for row in text_lines(text, width)]
+    if len(rows) <= most:
+        return rows
+    last = rows[most - 1]
+    return [*rows[: most - 1], TextLine(shorten_end(f"{last.text} {ELLIPSIS}", width), last.tone)]
 
 
 def matching(shown: Sequence[Line], text: str) -> tuple[Line, ...]:

@@ -163,9 +163,9 @@ def _filesystem(  # noqa: PLR0913, PLR0917 (each is a fact of its own)
     is_on = number is not None and number not in draft.off_checklists
     off = Mark.BARRED if lacks else Mark.OFF if here.is_asked else Mark.UNKNOWN
     mark = Mark.ON if is_on else off
-    asked = "" if here.is_asked else "Not known yet whether it can be used here. "
     about = (
-        f"It can't be used here: {lacks}" if lacks else f"{asked}{_TICKED_BY}",
+        *([f"It can't be used here: {lacks}"] if lacks else ()),
+        *(() if here.is_asked else ["Not known yet whether it can be used here."]),
         f"{filesystem.title}.",
         *([f"Driver: {filesystem.driver}."] if filesystem.driver != f"the {filesystem.name} driver" else ()),
         f"Check: {filesystem.check_note}.",
@@ -221,7 +221,6 @@ def warning_line(outcome: Outcome, width: int) -> str:
     return next((words for words in map(printable, ways) if cells_of(words) <= width), shorten_end(ways[-1], width))
 
 
-_TICKED_BY = "Space ticks it, enter: its options, O unticks all others."
 START = "start"
 """Key of the line that starts the run."""
 TOPS = {

@@ -12,7 +12,7 @@ from typing import cast
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from fsconsole.catalog.filesystem import Answer, Verdict
 from fsconsole.catalog.loader import load_catalog
@@ -31,7 +31,7 @@ from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.screens.plan import PlanScreen
 from fsconsole.tui.widgets.lists import Choices
 from tests.tui.device_lists import SCRATCH, listed
-from tests.tui.harness import Scripted, console
+from tests.tui.harness import Scripted, console, picture
 from tests.tui.waiting import shows, until
 
 LOAD = '[[workload]]\nkind = "create"\nfile_size = "1MiB"\n'
@@ -105,8 +105,10 @@ class Hand:
 
     @property
     def about(self) -> str:
-        """What is told of the line at the cursor."""
-        return " ".join(str(self.screen.query_one("#about", Static).content).split())
+        """What stands on the screen of what is told of the line at the cursor."""
+        place = self.screen.query_one("#about").content_region
+        rows = picture(self.pilot).splitlines()[place.y : place.bottom]
+        return " ".join(" ".join(row[place.x : place.right] for row in rows).split())
 
     async def settled(self) -> None:
         await self.until(lambda: self.screen.count.is_up_to_date)

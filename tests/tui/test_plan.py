@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from fsconsole.catalog.loader import load_catalog
 from fsconsole.client.children import Done
 from fsconsole.plan.draft import Draft
 from fsconsole.plan.read import parse_plan
@@ -118,9 +119,8 @@ async def test_space_ticks_a_filesystem_and_enter_an_option_s_value_and_what_ari
 
 async def test_the_screen_opens_at_the_first_ticked_filesystem_space_ticks_it_and_right_leads_to_its_options() -> None:
     async with at_plan() as hand:
-        told = "Space ticks it, enter: its options, O unticks all others."
         footer = "f10 Run.. enter Options space Tick f Recipes w Save l Commands ? Keys q Quit"
-        assert (await hand.sees(told)).splitlines()[-1] == footer
+        assert (await hand.sees("ext4: journal, extents")).splitlines()[-1] == footer
         assert hand.screen.query_one("#sections", Choices).key == "options 0"
         for names in (("xfs",), ("ext4", "xfs")):
             await hand.keys("space")
@@ -222,6 +222,27 @@ async def test_a_line_explains_the_marks_and_the_other_options_stay_in_sight() -
         await hand.sees("[x] compared; [ ] unticked; [-] left out by a rule")
         await hand.go_to("run")
         await hand.until(lambda: "compared;" not in picture(hand.pilot))
+
+
+@pytest.mark.parametrize(("times", "height"), [(1, 4), (12, 6)])
+async def test_what_is_told_of_a_filesystem_stands_whole_on_the_screen_or_ends_with_three_dots(
+    times: int, height: int
+) -> None:
+    why = "no driver for jfs"
+    children = Scripted({"catalog": catalog_answer(unavailable={"jfs": ", ".join(times * [why])})})
+    async with at_plan(children=children) as hand:
+        sections, about = hand.screen.query_one("#sections", Choices), hand.screen.query_one("#about")
+        await hand.sees("[-] jfs")
+        ends = {one.name: f"Check: {one.check_note}." for one in load_catalog().filesystems}
+        for name, end in (ends if times == 1 else {**ends, "jfs": "..."}).items():
+            sections.go_to(next(line.key for line in sections.lines_shown if line.name == name))
+            await hand.until(lambda end=end: hand.about.endswith(end))
+            if name == "jfs":
+                assert hand.about.startswith(f"It can't be used here: {why}")
+                assert about.size.height == height
+        # The list above gets its rows back.
+        sections.go_to("options 0")
+        await hand.until(lambda: about.size.height == 3)
 
 
 async def test_an_option_of_all_variants_is_said_once_above_them() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from textual.widgets import Static
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.plan.draft import Draft
@@ -42,8 +41,8 @@ async def test_options_are_found_as_words_are_typed_and_what_was_found_stays_unt
         assert {"mount journal_async_commit", "mount journal_checksum"} & set(shown(hand))
         found = shown(hand)
         # What is told is of a line that was found, while words are still being typed.
-        at, about = hand.screen.query_one("#lines", Choices), hand.screen.query_one("#about", Static)
-        await hand.until(lambda: at.key in found and str(about.content).startswith(at.looked_at.about[0]))
+        at = hand.screen.query_one("#lines", Choices)
+        await hand.until(lambda: at.key in found and hand.about.startswith(at.looked_at.about[0]))
         await hand.keys("enter")
         await hand.sees("matches 'journal_a';", "clears.")
         assert hand.screen.query_one("#lines").has_focus

@@ -34,6 +34,7 @@ from fsconsole.tui.terminal import plain
 from fsconsole.tui.watch import in_background
 from fsconsole.tui.widgets.chrome import ListFilter
 from fsconsole.tui.widgets.lists import Choices
+from fsconsole.tui.widgets.told import Told
 
 _SETTLE_S = 0.1
 """A plan is counted when no key has changed it for so long."""
@@ -46,6 +47,10 @@ _NAME_CELLS = 28
 _PARTS = frozenset(("sections", "lines", "rows", "plan-name", "marks", "about", "totals"))
 _TALL = 32
 """Terminal height from which the help of a line gets more lines."""
+_ABOUT, _ABOUT_TALL = 3, 8
+"""Lines that the help of a line has at least."""
+_PARTS_OF_HEIGHT = 4
+"""It takes one of so many parts of the terminal's height at most."""
 
 
 class PlanScreen(ConsoleScreen):
@@ -97,7 +102,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
             with Vertical(id="section"):
                 yield ListFilter(Choices(id="lines"), "lines")
                 yield Static(plain(""), id="marks")
-                yield Static(plain(""), id="about")
+                yield Told(plain(""), id="about")
             with Vertical(id="rows-pane"):
                 yield Static(plain("Variants", "bold"))
                 yield ListFilter(Choices(id="rows"), "variants")
@@ -319,7 +324,9 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         at = "rows" if self._filter("rows").has_focus_within else "lines"
         if widget.id == (self.focused.id if isinstance(self.focused, Choices) else at):
             is_narrowed = widget.id != "sections" and self._filter(widget.id or "").is_narrowed
-            self.put("#about", of_plan.about(widget.looked_at, is_narrowed=is_narrowed), layout=False)
+            told = widget.looked_at or of_plan.nothing(is_narrowed=is_narrowed)
+            least = _ABOUT_TALL if self.has_class("-tall") else _ABOUT
+            self.query_one("#about", Told).tell(told, least, self.size.height // _PARTS_OF_HEIGHT)
             self._way = self._section("lines").way(widget.looked_at) if widget.id == "lines" else plan_options.Way()
             offered = (self._way, self._opens, *map(self.applies, ("commands", "drop", "probe", "tick")))
             if offered != self._offered:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from textual.content import Content
 from textual.suggester import SuggestFromList
 
 from fsconsole.catalog.filesystem import DEFAULT, Catalog, Filesystem, Option
@@ -27,7 +26,6 @@ from fsconsole.show.lines import EVERY, Line, Mark
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.dialogs import Dialog, FormScreen, PickScreen, PromptScreen, RoundsScreen
 from fsconsole.tui.screens.plan_dialogs import ValuesScreen, number_in
-from fsconsole.tui.terminal import lines, plain
 
 Table = dict[str, object]
 
@@ -410,12 +408,9 @@ def section_of(desk: Desk, key: str) -> Section:
     return _SECTIONS[key](desk)
 
 
-def about(line: Line | None, *, is_narrowed: bool) -> Content:
-    """Return what is told of a line, its warning first; is_narrowed: there may be lines that are not shown."""
-    if line is None:
-        return plain("" if is_narrowed else "Nothing here yet.")
-    warning = [plain(line.warning, "$warning")] if line.warning else []
-    return lines(*warning, *map(plain, line.about))
+def nothing(*, is_narrowed: bool) -> Line:
+    """Return what is told where a list has no line at the cursor; is_narrowed: there may be lines that are not shown."""
+    return Line("nothing", "", about=() if is_narrowed else ("Nothing here yet.",))
 
 
 def first_section(draft: Draft, section: str) -> str:

@@ -23,7 +23,7 @@ from fsconsole.plan.outcome import Outcome, ThisMachine, this_machine, work_out
 from fsconsole.plan.planfile import TargetSpec, with_rate
 from fsconsole.show import plan as view
 from fsconsole.show import plan_forms, plan_options
-from fsconsole.show.lines import Chip, Line, LineRows, Mark
+from fsconsole.show.lines import Chip, Line, LineRows, Mark, told_rows
 from fsconsole.text import GIB, MIB, cells_of, printable
 from fsconsole.tui import planfiles
 from tests.unit.plan.examples import DESIGN, parse
@@ -162,6 +162,29 @@ def test_every_option_has_a_line_of_its_own_and_about_ten_come_first() -> None:
         assert common == options[: len(common)]
         assert 8 <= len(common) <= 10
         assert more.name.startswith(f"{len(options) - len(common)} more options: / finds")
+
+
+def test_what_is_told_of_a_filesystem_and_of_an_option_has_room_at_80x24() -> None:
+    # Beside the list of filesystems are 60 columns; three rows are always there, up to six where they are needed.
+    room, usual, most, any_number = 60, 3, 6, 99
+    draft, old = new_draft(), ThisMachine("6.12.0")
+    sections = view.section_lines(draft, draft, outcome(draft), CATALOG, old, with_variants=True)
+    assert {len(told_rows(line, room, any_number)) for line in sections if line.about} <= set(range(1, usual + 1))
+    for filesystem in CATALOG.filesystems:
+        none = drafts.Checklist(filesystem.name)
+        for line in plan_options.option_lines(none, filesystem, HERE):
+            assert told_rows(line, room, most) == told_rows(line, room, any_number), line.key
+        for line in plan_options.common_lines(none, filesystem, old):
+            assert len(told_rows(line, room, any_number)) <= usual, line.key
+
+
+def test_what_is_told_of_a_line_begins_with_its_warning_and_has_a_mark_where_its_end_is_missing() -> None:
+    line = Line("data", "data", about=("how file data is journaled.", "Since Linux 2.6."), warning="left out")
+    whole = [("left out", "warning"), ("how file data is", ""), ("journaled.", ""), ("Since Linux 2.6.", "")]
+    assert [(row.text, row.tone) for row in told_rows(line, 20, 4)] == whole
+    assert [row.text for row in told_rows(line, 20, 3)] == ["left out", "how file data is", "journaled. ..."]
+    assert [row.text for row in told_rows(line, 17, 2)] == ["left out", "how file data..."]
+    assert [row.text for row in told_rows(line, 20, 1)] == ["left out ..."]
 
 
 def test_an_option_that_is_set_is_among_the_common_ones() -> None:
