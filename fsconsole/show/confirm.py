@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from fsconsole.model.answers import PlanAnswer, TargetAnswer
 from fsconsole.model.device import Identity
@@ -174,7 +175,10 @@ def _of_plan(offer: PlanAnswer, width: int) -> list[TextLine]:
     rows += _names(offer.rows, width)
     rows += block(f"{cells}, {size}, about {lasts} {rate_words(offer)}", width)
     if offer.power is not None and offer.cell_count:
-        rows += block(power_words(offer.power), width, "bad" if offer.power.row_count < _LEAST_ROWS else "")
+        tone = "bad" if offer.power.row_count < _LEAST_ROWS else ""
+        # No line ends between a number and its sign.
+        told = block(power_words(offer.power).replace(" %", "\N{NO-BREAK SPACE}%"), width, tone)
+        rows += [replace(row, text=row.text.replace("\N{NO-BREAK SPACE}", " ")) for row in told]
     missing = offer.cell_count - offer.runnable
     if missing:
         rows += block(

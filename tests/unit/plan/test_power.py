@@ -145,3 +145,7 @@ def test_the_console_tells_it_beside_the_key_and_before_consent() -> None:
         assert not [line for line in lines if line.startswith("%")]
     offer = plan_answer(plan, (), "", power=told)
     assert power_words(told) in {row.text for row in offer_rows(offer, (), 400)}
+    for width in range(30, 120):
+        rows = [row.text.strip() for row in offer_rows(offer, (), width)]
+        assert power_words(told) in " ".join(rows)
+        assert not [row for row in rows if row.startswith("%")], width
