@@ -100,6 +100,8 @@ def udevd() -> Iterator[None]:
     settle()
     yield
     run("udevadm", "control", "--exit")
+    # What it leaves would be looked through wherever devices are listed, and mdadm would wait for its nodes.
+    run("rm", "-rf", "/run/udev")
     os.environ["DM_DISABLE_UDEV"] = alone
 
 

@@ -319,3 +319,27 @@ GROUPS = {
     "what became of it": CHANGES,
 }
 BATTERY: tuple[Case, ...] = tuple(case for cases in GROUPS.values() for case in cases)
+
+SOAK_ALONE = frozenset(
+    {
+        "mounted by a bind mount alone", "unmounted lazily and still worked in", "the journal of a mounted ext4",
+        "a disk with a swapped on partition",
+        "a failed member that was not removed", "a spare of an array", "an array that was made read-only",
+        "an LVM volume's only disk", "a volume below a snapshot", "in a volume group that is not active",
+        "a LUKS volume that is open", "encrypted with its header elsewhere, and open",
+        "encrypted without any header, and open", "encrypted without any header, and closed",
+        "the cache of bcache", "made for bcache and not in use", "a member of a ZFS pool",
+        "a second path to a disk that is held", "a second path to a disk that is open",
+        "a second path to a blank disk that is open", "open for writing, without O_EXCL",
+        "a logical partition beside that of /boot", "an extended partition beside that of /boot",
+        "a partition beside that of /boot, with a swap area", "a physical volume of the group of /boot",
+        "a striped volume beside that of /boot", "a snapshot beside the volume of /boot",
+        "a thin volume beside the volume of /boot", "a cached volume beside the volume of /boot",
+        "a mirrored volume beside the volume of /boot",
+        "a filesystem: xfs", "a filesystem: f2fs", "a filesystem: nilfs2", "a filesystem: jfs", "a filesystem: reiserfs",
+        "a log for an xfs", "with a GPT",
+        "mounted since it was agreed upon", "a loop device whose file grew between two cells",
+        "written over between two cells",
+    }
+)  # fmt: skip
+"""Names of those that are told by the same claim, signature or count as another one, which the test command tries."""

@@ -17,8 +17,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fsconsole.client import engine, follow
-from fsconsole.engine import runner
-from tests.lab.soak import IN_GUEST
+from fsconsole.devices.ask import read_test
+from fsconsole.devices.snapshot import find_device
+from fsconsole.engine import hangs, runner
+from fsconsole.engine.steps import HANDLERS, equalise
+from fsconsole.engine.work import CellWork, StepResult
+from fsconsole.model.figures import Measurement
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import Step, StepKind
+from fsconsole.plan.raw import READTEST_S
+from tests.lab.soak import IN_GUEST, IN_UML, SOAK
 
 NAME = "engine-starter"
 """What the process that leads an engine's namespaces is called; 15 bytes at most (man 2 prctl, PR_SET_NAME)."""
@@ -106,6 +114,12 @@ def reap() -> None:
         _BEGUN.remove(begun)
 
 
+def _readtest(work: CellWork, _step: Step) -> StepResult:
+    """Do in the engine what a whole fsconsole of its own does, which a guest loads for as long as all else of a cell."""
+    tested = read_test(find_device(work.cell.target), READTEST_S if SOAK else 0.5)
+    return StepResult((Measurement(Metric.READTEST, tested.bytes_per_s),))
+
+
 def _begin(child: engine.EngineChild, argv: tuple[str, ...], log_path: str) -> None:
     assert argv[-2] == "fsconsole.engine", argv
     reap()
@@ -117,7 +131,13 @@ def _begin(child: engine.EngineChild, argv: tuple[str, ...], log_path: str) -> N
 if IN_GUEST in os.environ:
     # The tests that run in guests are loaded on the host too, where engines begin as they do.
     engine.EngineChild.__init__ = _begin  # type: ignore[method-assign]
-if os.environ.get(IN_GUEST) == "qemu":
-    # Half as often as the product does: a sample costs a guest a tenth of its time, and to show it as much again.
+    # Half as often as the product does, and more seldom: a sample costs a guest a tenth of its only CPU's time, and to
+    # show it as much again.
     runner.SAMPLE_PERIOD_S = 1.0
     follow.POLL_S = 1.0
+    hangs._POLL_S = 3.0
+    # Of each disk's reads before and after its discard, which fill a guest's CPU meanwhile.
+    equalise._WINDOW_S = 0.2
+if IN_UML:
+    # In qemu a disk is pulled in this step too, which ends its program.
+    HANDLERS[StepKind.READTEST] = _readtest

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from fsconsole.model.state import CellState, RunState
 from fsconsole.preflight.prepare import prepare
 from fsconsole.system.run import RealExecutor
 from tests.lab.guest import create_array, run, scsi_disk, settle, stop_arrays, udevd
+from tests.lab.soak import SOAK
 from tests.lab.warm import fork_engine
 from tests.loop.faulty_engine import AFTER_CELL, Event, follow_through
 
@@ -67,9 +69,9 @@ DEAD = "0 {n} error"
 # Down for an hour from the first second on (dm-flakey.rst).
 WRITES_FAIL = "0 {n} flakey /dev/ubda 0 0 3600 1 error_writes"
 WRITES_LOST = "0 {n} flakey /dev/ubda 0 0 3600 1 drop_writes"
-SLOW_MS = 500
+SLOW_MS = 150
 SLOW = f"0 {{n}} delay /dev/ubda 0 0 /dev/ubda 0 {SLOW_MS}"
-"""Writes and flushes take half a second more; reads take none."""
+"""Writes and flushes take so much more; reads take none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,8 @@ class Ended:
 @pytest.fixture(scope="module")
 def bench() -> Iterator[None]:
     """The layers and the arrays; to give them back fails where a run has left anything mounted or open."""
-    with scsi_disk(128) as name, udevd():
+    # What udevd does beside runs is seen by other tests; it takes as long again as a third of them.
+    with scsi_disk(128) as name, udevd() if SOAK else nullcontext():
         assert f"/dev/{name}" == MEMBERS[-1]
         _set_up()
         yield

@@ -1,4 +1,7 @@
-"""Each hazard of the battery on real devices: the gate's answer, and not a byte of the device changed by asking."""
+"""Each hazard of the battery on real devices: the gate's answer, and not a byte of the device changed by asking.
+
+The test command tries each kind once; those of hazards.SOAK_ALONE are left to a soak.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +12,21 @@ from pathlib import Path
 import pytest
 
 from fsconsole.catalog.loader import load_catalog
+from fsconsole.devices import ask_child
 from fsconsole.devices.claims import lock_disks
 from fsconsole.devices.evidence import GateContext
 from fsconsole.devices.gate import GateReport, inspect_device, require, require_same, take_fingerprint
 from fsconsole.devices.snapshot import find_device
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import DeviceChanged
+from fsconsole.model.command import Command, CommandResult, ResourceUsage
 from fsconsole.model.device import Verdict
 from fsconsole.model.run import Target
 from fsconsole.system.run import RealExecutor
 from tests.lab import hazards
 from tests.lab.digest import digest
 from tests.lab.guest import UDEVD, run
-from tests.lab.hazards import BATTERY, Answer, Case
+from tests.lab.hazards import BATTERY, SOAK_ALONE, Answer, Case
 from tests.lab.soak import IN_UML
 
 MIB = 2**20
@@ -31,6 +36,11 @@ DISKS = (
     else {"A": "/dev/vdb"}
 )
 FOLDERS = {"M": "/run/mounted", "P": "/run/mounted-too"}
+CASES = [
+    pytest.param(case, id=case.name, marks=[pytest.mark.soak] if case.name in SOAK_ALONE else [])
+    for case in BATTERY
+    if not case.in_qemu
+]
 LIMITS = {"too-small": {"min_bytes": 33 * MIB}, "too-large": {"max_bytes": 31 * MIB}}
 
 
@@ -53,8 +63,25 @@ def blank(case: Case) -> str:
     return f"for disk in {used}; do blkdiscard -f $disk || exit; done; partx -d $A 2>/dev/null || :"
 
 
+class Here(RealExecutor):
+    """Asks devices for an answer in this process: each look would start one more Python for it, which takes a guest long.
+
+    That a child asks, and is given up, is for tests/loop and tests/lab/inside/hotplug to prove.
+    """
+
+    def run(self, command: Command) -> CommandResult:
+        """Run a program, or be the child that asks devices."""
+        if ask_child.__file__ not in command.argv:
+            return super().run(command)
+        _limit_s, *words = command.argv[command.argv.index(ask_child.__file__) + 1 :]
+        for path, size in zip(words[::2], words[1::2], strict=True):
+            ask_child.ask(path, int(size))
+        said = "".join(f"{place}\n" for place in range(len(words) // 2))
+        return CommandResult(command.argv, 0, said.encode(), b"", ResourceUsage(0, 0, 0, 0))
+
+
 def context(*, holds_lock: bool = False, **limits: int) -> GateContext:
-    return GateContext(RealExecutor(), "/var/lib/fsconsole/runs", load_catalog().marks, holds_lock=holds_lock, **limits)
+    return GateContext(Here(), "/var/lib/fsconsole/runs", load_catalog().marks, holds_lock=holds_lock, **limits)
 
 
 def look(path: str, case: Case, *, holds_lock: bool = False) -> GateReport:
@@ -77,7 +104,7 @@ def look_from(root: str, path: str, case: Case) -> GateReport:
     return pickle.loads(answer.read_bytes())  # noqa: S301 - this test's own
 
 
-@pytest.mark.parametrize("case", [case for case in BATTERY if not case.in_qemu], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", CASES)
 def test_a_device_is_not_free_that_is(case: Case) -> None:
     try_out(case)
 

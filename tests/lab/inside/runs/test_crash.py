@@ -26,8 +26,10 @@ EVERY = {
     "nilfs2": '{ type = "nilfs2" }',
     "f2fs": '{ type = "f2fs" }',
 }
-ROWS = tried(tuple(EVERY), ("ext2", "btrfs", "f2fs"))
-SKIPPED = tried(ROWS, ROWS[:2])
+ROWS = tried(tuple(EVERY), ("ext2", "btrfs"))
+MOMENTS = tried(("ready", "before"), ("ready",))
+"""When in its load, or before it, a cell is skipped."""
+SKIPPED = tried(ROWS, ROWS[:1])
 FSCK = ("ext2", "no journal")
 
 
@@ -92,7 +94,7 @@ def test_it_recovers_by_e2fsck_alone_without_a_journal_else_by_its_mount(crashed
 
 def test_a_killed_engines_device_is_removed_by_cleanup(tmp_path: Path) -> None:
     plan, there = tmp_path / "plan.toml", tmp_path / "there"
-    plan.write_text(plan_of(ROWS))
+    plan.write_text(plan_of(ROWS[:1]))
     folder = new_run(str(plan), DISK)
     engine = begin_anew(
         folder,
@@ -125,16 +127,15 @@ def test_a_skip_in_the_middle_leaves_no_device_where_udevd_runs(tmp_path: Path) 
     stands = f"touch {there}; sleep 600"
     with udevd():
         folder = new_run(str(plan), DISK)
-        engine = begin(folder, Event(0, "crash-load", stands, "ready"), Event(1, "crash-load", stands, "before"))
-        for _ in range(2):
+        engine = begin(folder, *(Event(cell, "crash-load", stands, when) for cell, when in enumerate(MOMENTS)))
+        for _ in MOMENTS:
             wait_until(lambda: there.exists() or engine.is_over(), "the load is to begin")
             there.unlink()
             assert fsconsole("stop", "--skip", folder.name).code == 0
         engine.wait()
         assert mapped() == []
         os.close(open_exclusive(DISK))
-    first, second, *others = state_of(folder).cells
-    assert (first.status, second.status) == (CellStatus.SKIPPED, CellStatus.SKIPPED)
-    assert [(cell.status, cell.value(Metric.LOST_SYNCED)) for cell in others] == [(CellStatus.DONE, 0)] * (
-        len(SKIPPED) - 2
-    )
+    cells = state_of(folder).cells
+    skipped, others = cells[: len(MOMENTS)], cells[len(MOMENTS) :]
+    assert {cell.status for cell in skipped} == {CellStatus.SKIPPED}
+    assert {(cell.status, cell.value(Metric.LOST_SYNCED)) for cell in others} <= {(CellStatus.DONE, 0)}

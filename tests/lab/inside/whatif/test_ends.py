@@ -31,6 +31,8 @@ def _one_depth(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have raw streams of one call at a time alone: each of theirs is a Python that a guest starts for seconds."""
     for module in (raw, steps):
         monkeypatch.setattr(module, "RAW_DEPTHS", RAW_DEPTHS[:1])
+    monkeypatch.setattr(raw, "PILOT_BYTES", 4 * raw.MIB)
+    monkeypatch.setattr(raw, "PILOT_S", 0.1)
 
 
 @pytest.mark.usefixtures("_one_depth")

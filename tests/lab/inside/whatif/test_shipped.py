@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.engine.steps import equalise
 from fsconsole.journal.past import read_state
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind
@@ -64,10 +63,8 @@ def tiny_load(load: Workload) -> Workload:
 
 
 def test_the_plan_of_arrays_runs_to_its_end_on_each_level_and_its_cold_read_is_read_from_the_array(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    # Of each disk's reads before and after its discard, which fill a guest's CPU for 6 s; its engine is forked off here.
-    monkeypatch.setattr(equalise, "_WINDOW_S", 0.2)
     plan, shrunk = tmp_path / "whatif-arrays.toml", tiny()
     plan.write_text(plan_to_toml(shrunk))
     code = lab.consent("plan", str(plan), *lab.on(*DISKS))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import pytest
@@ -15,13 +16,16 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import Role
 from fsconsole.model.state import CellStatus, RunState
-from tests.lab.guest import Done, fsconsole, settle
+from tests.lab.guest import Done, fsconsole, settle, udevd
 from tests.lab.inside.whatif import arrays as lab
 from tests.lab.inside.whatif.arrays import DISKS
+from tests.lab.soak import SOAK
 
 PLAN = f"{lab.HERE}/two.toml"
 RAID5, RAID10 = 0, 1
 MD = "/sys/block/md400/md"
+THERE = ("mkfs", "features", "check-empty", "mount", "workload", "drain", "unmount", "check", "cold-mount", "delete")
+"""Steps in which the array is there, and has been for a while."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,13 @@ class Whole:
     done: Done
     state: RunState
     batch: Batch
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _udevd() -> Iterator[None]:
+    """It runs in a soak: that runs go well beside it is shown by test_ends.py too, and it takes half as long again."""
+    with udevd() if SOAK else nullcontext():
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +99,7 @@ def test_the_gauges_show_the_array_with_its_members_while_it_is_there(whole: Who
     shown = {
         (device.name, device.role, device.above)
         for sample in whole.batch.samples
-        if sample.cell == cell and sample.step in ("workload", "mkfs", "cold-mount")
+        if sample.cell == cell and sample.step in THERE
         for device in sample.devices
     }
     names = [disk.removeprefix("/dev/") for disk in DISKS]
