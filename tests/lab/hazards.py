@@ -83,7 +83,7 @@ _NVMET = f"{_CONFIG}/nvmet/subsystems/lab"
 _GADGET = f"{_CONFIG}/usb_gadget/lab"
 _LOOPBACK = f"{_CONFIG}/target/loopback/naa.5001405000000001"
 _LIO_DISK = "lsblk -dno PATH,VENDOR | sed -n 's/ *LIO-ORG *//p'"
-TWINS = "modprobe scsi_debug dev_size_mb=16 add_host=2 vpd_use_hostno=0"
+TWINS = "modprobe scsi_debug delay=0 dev_size_mb=16 add_host=2 vpd_use_hostno=0"
 TWIN = "$(lsblk -dno PATH,MODEL | sed -n 's/ *scsi_debug *//p' | sed -n {}p)"
 NO_TWINS = "rmmod scsi_debug; udevadm settle"
 _WRITTEN_TWINS = f"{TWINS}; udevadm settle; printf x | dd of={TWIN.format(1)} bs=1 status=none; sync"
@@ -290,7 +290,7 @@ CHANGES = (
     ),
     changed(
         "another disk of the same name and size", "sequence number",
-        "modprobe scsi_debug dev_size_mb=16; udevadm settle", f"{NO_TWINS}; modprobe scsi_debug dev_size_mb=16; udevadm settle",
+        "modprobe scsi_debug delay=0 dev_size_mb=16; udevadm settle", f"{NO_TWINS}; modprobe scsi_debug delay=0 dev_size_mb=16; udevadm settle",
         undone=NO_TWINS, device=TWIN.format(1),
     ),
     changed(

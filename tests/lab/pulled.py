@@ -23,8 +23,8 @@ from tests.lab.runs import act, begin, cells_on, new_run, state_of
 from tests.lab.soak import SOAK
 
 WHEN = (0, 0, 1) if SOAK else (0, 0, 0)
-"""In which of its cells each is pulled; in a soak the last has one that goes well, though the others are gone by then."""
-Steps = tuple[str, str, str]
+"""In which of its cells each is pulled, of up to three; in a soak the last has one that goes well, though the others are gone by then."""
+Steps = tuple[str, ...]
 
 
 class Pluggable(Protocol):
@@ -59,7 +59,7 @@ def carried_out(plan: str, steps: Steps, disks: tuple[Pluggable, ...]) -> Iterat
     folder = new_run(plan, *paths)
     acts = [
         act(cells_on(state_of(folder), path)[number], step, ("sh", "-c", disk.pulled_by), gone=path)
-        for disk, path, step, number in zip(disks, paths, steps, WHEN, strict=True)
+        for disk, path, step, number in zip(disks, paths, steps, WHEN, strict=False)
     ]
     code = begin(folder, *acts).wait()
     yield Ended(folder.name, state_of(folder), code, dict(zip(paths, steps, strict=True)))
@@ -69,7 +69,7 @@ def carried_out(plan: str, steps: Steps, disks: tuple[Pluggable, ...]) -> Iterat
 
 
 def test_a_disk_that_is_pulled_ends_its_cell_with_the_reason(ended: Ended) -> None:
-    for (path, step), number in zip(ended.pulled.items(), WHEN, strict=True):
+    for (path, step), number in zip(ended.pulled.items(), WHEN, strict=False):
         cell = cells_on(ended.state, path)[number]
         assert cell.status is CellStatus.FAILED, (path, cell.reason)
         # A load may be over by the time the kernel has let go of the disk.
@@ -78,7 +78,7 @@ def test_a_disk_that_is_pulled_ends_its_cell_with_the_reason(ended: Ended) -> No
 
 
 def test_cells_on_other_disks_are_carried_out_and_those_on_a_lost_one_are_left(ended: Ended) -> None:
-    for path, number in zip(ended.pulled, WHEN, strict=True):
+    for path, number in zip(ended.pulled, WHEN, strict=False):
         cells = cells_on(ended.state, path)
         assert {cell.status for cell in cells[:number]} <= {CellStatus.DONE}
         assert {step.outcome for step in cells[number].steps[:-1]} == {Outcome.DONE}

@@ -20,7 +20,7 @@ from fsconsole.client import engine, follow
 from fsconsole.devices.ask import read_test
 from fsconsole.devices.snapshot import find_device
 from fsconsole.engine import hangs, runner
-from fsconsole.engine.steps import HANDLERS, equalise
+from fsconsole.engine.steps import HANDLERS, crash, equalise
 from fsconsole.engine.work import CellWork, StepResult
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
@@ -138,6 +138,8 @@ if IN_GUEST in os.environ:
     hangs._POLL_S = 3.0
     # Of each disk's reads before and after its discard, which fill a guest's CPU meanwhile.
     equalise._WINDOW_S = 0.2
+    # A sync takes a guest ten times as long as that, and to ask after it as long as the sync.
+    crash._POLL_S = 0.01
 if IN_UML:
     # In qemu a disk is pulled in this step too, which ends its program.
     HANDLERS[StepKind.READTEST] = _readtest

@@ -13,7 +13,7 @@ from fsconsole.model.state import CellStatus
 from tests.lab.digest import digest
 from tests.lab.guest import fsconsole, udevd
 from tests.lab.hazards import BESIDE
-from tests.lab.inside.hazards.test_battery import blank, shell
+from tests.lab.inside.hazards.test_battery import shell, take_apart
 from tests.lab.runs import act, begin, new_run, state_of
 from tests.lab.soak import tried
 from tests.loop.faulty_engine import Event
@@ -29,7 +29,7 @@ def volume() -> Iterator[str]:
     case = next(case for case in BESIDE if case.name.startswith("a linear volume"))
     shell(case.made)
     yield VOLUME
-    shell(f"{case.undone}\n{blank(case)}")
+    take_apart(case)
 
 
 def test_a_run_on_a_volume_locks_it_alone_and_leaves_the_one_beside_it_as_it_was(volume: str) -> None:
