@@ -18,7 +18,7 @@ from textual.strip import Strip
 
 from fsconsole.client.children import Done
 from fsconsole.journal.folder import RunFolder
-from fsconsole.show.terminal import SAFE, Colours, Glyphs, Terminal
+from fsconsole.show.terminal import SAFE, Colours, Glyphs, Terminal, terminal_of
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.session import Session
 
@@ -81,7 +81,8 @@ def console(
     is_root: bool = True,
 ) -> ConsoleApp:
     """Return a console that acts on nothing."""
-    terminal = Terminal(colours, glyphs, paint_hz=20.0, slow=slow)
+    paint_hz = terminal_of({"TERM": "vt220"}, "ascii", slow_link=True).paint_hz if slow else 20.0
+    terminal = Terminal(colours, glyphs, paint_hz=paint_hz, slow=slow)
     session = Session(terminal, children or Scripted(), str(runs_dir), is_root=is_root, folder=folder)
     return ConsoleApp(session)
 

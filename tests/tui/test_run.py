@@ -216,6 +216,15 @@ async def test_a_slow_link_has_the_same_charts_in_ascii(tmp_path: Path) -> None:
         await shows(pilot, "Chart: CPU.", "CPU 45 % busy")
 
 
+async def test_on_a_slow_link_a_living_run_is_painted_every_two_seconds(tmp_path: Path) -> None:
+    with living_run(tmp_path) as run:
+        async with drive(console(folder=run.folder, runs_dir=tmp_path, slow=True, glyphs=ASCII), "3") as pilot:
+            await shows(pilot, "0/2 cells")
+            screen = pilot.app.screen
+            paints = [timer for timer in screen._timers if timer._callback == screen._paint_news]
+            assert [timer._interval for timer in paints] == [2.0]
+
+
 async def test_a_journal_that_can_not_be_read_is_a_sentence(tmp_path: Path) -> None:
     damaged, newer = recorded("grid", tmp_path), recorded("raw", tmp_path)
     Path(damaged.journal).write_bytes(b"nonsense" * 4096)
