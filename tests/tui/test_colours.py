@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from base64 import b64decode
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from fsconsole.tui.terminal import plain
 from tests.tui.at_plan import catalog_answer
 from tests.tui.harness import Scripted, console, drive, picture, strips
 from tests.tui.on_a_pty import ESCAPES, read_for, read_until, terminal
+from tests.tui.recorded import imported
 from tests.tui.waiting import shows
 
 
@@ -158,3 +160,20 @@ def test_gnu_screen_gets_no_24_bit_colours(tmp_path: Path) -> None:
 def test_a_dumb_terminal_is_told_what_it_can_have(tmp_path: Path) -> None:
     with terminal({"TERM": "dumb", **UTF8}, "--runs", str(tmp_path)) as fd:
         assert b"fsconsole run" in read_until(fd, b"any terminal")
+
+
+@pytest.mark.parametrize(("term", "is_sent"), [("xterm-256color", True), ("linux", False)])
+def test_the_lines_of_a_row_are_sent_to_the_clipboard_of_a_terminal_and_not_to_the_kernel_s_console(
+    tmp_path: Path, term: str, is_sent: bool
+) -> None:
+    imported("demo", tmp_path)
+    with terminal({"TERM": term, **UTF8}, "--runs", str(tmp_path)) as fd:
+        read_until(fd, FIRST)
+        os.write(fd, b"4")
+        read_until(fd, b"verdict")
+        os.write(fd, b"y")
+        # What is sent goes before the lines themselves.
+        found = read_until(fd, b"mkfs and /etc/fstab")
+    assert (b"\x1b]52" in found) is is_sent
+    copied = re.findall(rb"\x1b\]52;c;([A-Za-z0-9+/=]+)\x07", found)
+    assert [b64decode(one)[:10] for one in copied] == [b"mkfs.ext4 "] * is_sent
