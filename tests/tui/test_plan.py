@@ -376,7 +376,7 @@ async def test_a_new_plan_begins_in_the_sections_wherever_it_was_asked_for(colum
         assert hand.screen.query_one("#sections", Choices).key == "options 0"
 
 
-async def test_p_tries_the_options_of_what_is_ticked_and_what_was_refused_is_shown_so_and_not_ticked() -> None:
+async def test_capital_t_tries_the_options_of_what_is_ticked_and_what_was_refused_is_shown_so_and_not_ticked() -> None:
     refused = catalog_answer({"data": "EXT4-fs: what [/x] is that"})
     children = Scripted({"catalog": catalog_answer(), "catalog ext4 xfs --probe": refused})
     async with at_plan(children=children) as hand:
