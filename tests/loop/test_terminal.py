@@ -20,8 +20,8 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import is_alive, list_runs
 from fsconsole.model.events import Outcome
+from tests.conftest import loops_under, wait_until
 from tests.conftest import run as program
-from tests.conftest import wait_until
 from tests.loop.nobody import as_nobody, readable_by_all
 from tests.loop.runs import (
     FSCONSOLE,
@@ -174,7 +174,9 @@ LIVE = {
 
 
 def console_of(runs: Path, *, starter: tuple[str, ...] = FSCONSOLE) -> str:
-    return f"TERM=linux LANG=C.UTF-8 {shlex.join([*starter, '--runs', str(runs)])}"
+    # A draft that another test's console kept would be there again.
+    environ = f"TERM=linux LANG=C.UTF-8 XDG_STATE_HOME={shlex.quote(str(runs.parent))}"
+    return f"{environ} {shlex.join([*starter, '--runs', str(runs)])}"
 
 
 SAFE = set("█░▒▓■▲▼─│┌┐└┘├┤┬┴┼═║╔╗╚╝")
@@ -190,18 +192,27 @@ BEFORE_KEYS = (
     ("320.0 MiB", "Only scratch devices are wiped"),
 )
 """What is waited for before each of them."""
-TMUX_KEYS = {"enter": "Enter", "f10": "F10"}
+WITH_DELALLOC, MOST_WITH_DELALLOC = ERRANDS[2]
+"""Keys of the second: the same with delayed allocation on and off."""
+BEFORE_WITH_DELALLOC = (*BEFORE_KEYS[:4], (">(default)",), ("3 variants, 15 cells",), BEFORE_KEYS[4])
+TMUX_KEYS = {"enter": "Enter", "f10": "F10", "right": "Right"}
 
 
-def a_first_run(console: Terminal, runs: Path) -> RunFolder:
+def a_first_run(
+    console: Terminal,
+    runs: Path,
+    keys: tuple[str, ...] = FIRST_RUN,
+    before_keys: tuple[tuple[str, ...], ...] = BEFORE_KEYS,
+    cells: int = 10,
+) -> RunFolder:
     """Start a run from nothing by these keys and no others; return it once its engine is in its first cell."""
-    for key, words in zip(FIRST_RUN, BEFORE_KEYS, strict=True):
+    for key, words in zip(keys, before_keys, strict=True):
         if words[0] == "1 target ticked":
             ticked(console)
         console.wait_for(*words)
         assert not list_runs(str(runs))
         console.press(TMUX_KEYS.get(key, key))
-    console.wait_for("/10 cells", "running", "write ", "dirty ", "CPU ")
+    console.wait_for(f"/{cells} cells", "running", "write ", "dirty ", "CPU ")
     (folder,) = list_runs(str(runs))
     wait_until(lambda: read_state(folder).current_cell == 0, "its first cell", LIMIT_S)
     assert is_alive(folder)
@@ -330,6 +341,21 @@ def test_after_a_first_run_a_plan_leads_to_a_grid_with_a_terminal_lost_on_the_wa
         "results", folder.name, "--runs", str(runs), "--format", "csv"
     )
     second.quit()
+
+
+def test_from_a_new_box_eight_keys_start_a_run_of_ext4_with_and_without_delayed_allocation(
+    opened: Opening, tmp_path: Path, scratch_folder: Path
+) -> None:
+    assert len(WITH_DELALLOC) <= MOST_WITH_DELALLOC == 8
+    runs = tmp_path / "runs"
+    starter = (sys.executable, str(Path(__file__).with_name("small_scratch.py")), str(scratch_folder), "320MiB")
+    console = opened(console_of(runs, starter=starter))
+    folder = a_first_run(console, runs, WITH_DELALLOC, BEFORE_WITH_DELALLOC, 15)
+    stopped(console, folder)
+    planned = read_state(folder).request.plan
+    assert {cell.variant.label for cell in planned.cells} == {"ext4 delalloc", "ext4 nodelalloc", "xfs"}
+    assert {cell.devices for cell in planned.cells} == {tuple(loops_under(str(scratch_folder)))}
+    console.quit()
 
 
 ENVIRON = ("TERM=linux", "LANG=C.UTF-8")
