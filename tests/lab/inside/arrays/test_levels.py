@@ -1,4 +1,7 @@
-"""Every level of md, each made of partitions of two disks, a SCSI disk and a loop device: what the listing says of it."""
+"""Every level of md, each made of partitions of two disks, a SCSI disk and a loop device: what the listing says of it.
+
+Outside of a soak three of them.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,10 @@ from dataclasses import dataclass
 import pytest
 
 from tests.lab.guest import create_array, fsconsole, listed, loop_device, run, scsi_disk, settle, stop_arrays
+from tests.lab.soak import tried
 
 DISKS = ("ubda", "ubdb", "sda", "loop0")
-LEVELS = ("linear", "raid0", "raid1", "raid5", "raid6", "raid10")
+LEVELS = tried(("linear", "raid0", "raid1", "raid5", "raid6", "raid10"), ("linear", "raid5", "raid10"))
 CHUNKS_KIB = {"linear": 64, "raid0": 128, "raid5": 64, "raid6": 256, "raid10": 32}
 DATA_MEMBERS = {"linear": 4, "raid0": 4, "raid1": 1, "raid5": 3, "raid6": 2, "raid10": 2}
 PARTITION_MIB = 15
@@ -86,7 +90,7 @@ def test_a_member_is_in_use_by_its_array(listing: Listing, level: str) -> None:
         assert listing[disk]["state"]["claim"] == "in use"
 
 
-@pytest.mark.parametrize("device", ["loop0p4", "sda"])
+@pytest.mark.parametrize("device", [Member("loop0", LEVELS.index("raid5") + 1).name, "sda"])
 def test_neither_a_member_nor_its_disk_is_ever_a_target(listing: Listing, device: str) -> None:
     done = fsconsole("plan", "tests/lab/tiny.toml", "--device", f"/dev/{device}", "--json")
     assert done.code == 23, done

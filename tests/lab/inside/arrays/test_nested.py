@@ -12,7 +12,7 @@ from fsconsole.devices.snapshot import find_device
 from tests.lab.guest import create_array, fsconsole, listed, run, settle, stop_arrays
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def tower() -> Iterator[None]:
     for disk in ("ubdc", "ubdd"):
         run("sfdisk", "--quiet", f"/dev/{disk}", text="label: gpt\nsize=64MiB\nsize=16MiB\n")
