@@ -142,11 +142,11 @@ def _dirty(writeback: Writeback, *, is_beside_devices: bool = False) -> GaugeVal
     named = ((background, "bg"), (limit, f"limit {brief_bytes(limit)}" if limit else ""))
     text = f"{format_bytes(writeback.dirty_bytes)} + {format_bytes(writeback.writeback_bytes)} writeback"
     return GaugeValue(
-        label="dirty",
+        label="dirty RAM" if is_beside_devices else "dirty",
         value=float(writeback.pending_bytes),
         maximum=limit * _OVER_LIMIT if limit else max(2.0 * writeback.pending_bytes, 1.0),
         # Not the device's share: an older kernel's bdi figures lack what belongs to a cgroup.
-        text=f"whole machine: {brief_bytes(writeback.pending_bytes)} unwritten" if is_beside_devices else text,
+        text=f"lost if power fails now: {brief_bytes(writeback.pending_bytes)}" if is_beside_devices else text,
         marks=tuple(Threshold(float(value), name) for value, name in named if value),
         parts=(
             Part(float(writeback.dirty_bytes), "dirty"),

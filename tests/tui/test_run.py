@@ -171,7 +171,7 @@ async def test_the_log_shows_commands_with_exit_codes_and_what_they_printed(tmp_
 
 async def test_keys_choose_what_is_drawn_in_any_size(tmp_path: Path) -> None:
     async with drive(console(folder=recorded("grid", tmp_path), runs_dir=tmp_path), "3") as pilot:
-        shown = await shows(pilot, "0 to 10 s", "disk 384 MB/s", "dirty 216 MiB", "whole machine: 216 MiB unwritten")
+        shown = await shows(pilot, "0 to 10 s", "disk 384 MB/s", "dirty 216 MiB", "lost if power fails now: 216 MiB")
         assert "app" not in shown
         await pilot.press("t")
         await shows(pilot, "CPU 45 % busy", "100 %")
@@ -210,7 +210,7 @@ async def test_charts_over_one_time_axis_share_their_left_edge_and_width(tmp_pat
 async def test_a_slow_link_has_the_same_charts_in_ascii(tmp_path: Path) -> None:
     app = console(folder=recorded("grid", tmp_path), runs_dir=tmp_path, slow=True, glyphs=ASCII)
     async with drive(app, "3") as pilot:
-        shown = await shows(pilot, "0 to 10 s", "whole machine: 216 MiB unwritten")
+        shown = await shows(pilot, "0 to 10 s", "lost if power fails now: 216 MiB")
         assert shown.isascii()
         await pilot.press("t")
         await shows(pilot, "Chart: CPU.", "CPU 45 % busy")
@@ -455,10 +455,10 @@ async def test_a_living_run_is_watched_to_its_end(tmp_path: Path, size: tuple[in
             await shows(pilot, "durable, MB/s so far", "> ext4 data=ordered", "0  base    running #1")
             run.record(DRAINING)
             run.sample("drain")
-            await shows(pilot, "DRAIN", "3.1 GiB", "> extents", "whole machine: 3.10 GiB unwritten")
+            await shows(pilot, "DRAIN", "3.1 GiB", "> extents", "lost if power fails now: 3.10 GiB")
             run.sample("drain", dirty_bytes=GIB)
             # It counts down.
-            await shows(pilot, "DRAIN", "1.1 GiB", "whole machine: 1.10 GiB unwritten", "disk 41 C, machine 58 C")
+            await shows(pilot, "DRAIN", "1.1 GiB", "lost if power fails now: 1.10 GiB", "disk 41 C, machine 58 C")
             run.record(NEXT)
             await shows(pilot, "1/3 cells", "2 of 7", "MKFS", "> workload", "> xfs", "running #1")
             await shows(pilot, "cell 1 ext4 data=ordered done:")

@@ -157,7 +157,7 @@ class RunScreen(ConsoleScreen):
         "chart        disk: what the targets move; app: what the workload sees;\n"
         "             faint: the last finished cell of the same variant\n"
         "60 s         the last minute; the gap moves, the newest is left of it\n"
-        "dirty        of the whole machine, all its devices: written, but only in\n"
+        "dirty RAM    of the whole machine, all its devices: written, but only in\n"
         "             memory yet, and lost if power fails; from bg on the kernel\n"
         "             writes it out, at the limit writers wait\n"
         "write, read  what the targets move, against raw or the best rate so far\n"

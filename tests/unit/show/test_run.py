@@ -305,14 +305,14 @@ def test_only_targets_are_added_up_and_what_is_below_has_a_gauge_of_its_own() ->
 
 
 def test_dirty_memory_has_the_known_thresholds_marked_within_its_scale() -> None:
-    dirty = of(looked_at(full()))["dirty"]
+    dirty = of(looked_at(full()))["dirty RAM"]
     assert [(mark.name, mark.value) for mark in dirty.marks] == [("bg", 200 * MIB), ("limit 400 MiB", 400 * MIB)]
     assert dirty.maximum > 400 * MIB
     assert [part.kind for part in dirty.parts] == ["dirty", "writeback"]
     assert sum(part.value for part in dirty.parts) == dirty.value == 312 * MIB
-    # All devices': it may be more than the target could ever hold.
-    assert dirty.text == "whole machine: 312 MiB unwritten"
-    dirty = of(looked_at(full(writeback=Writeback(GIB, 0))))["dirty"]
+    # Of all devices: it may be more than the target could ever hold.
+    assert dirty.text == "lost if power fails now: 312 MiB"
+    dirty = of(looked_at(full(writeback=Writeback(GIB, 0))))["dirty RAM"]
     assert dirty.marks == ()
     assert dirty.maximum > GIB
 
@@ -332,7 +332,7 @@ def test_cpu_writeback_and_pressure_are_told_by_kind() -> None:
 
 def test_24_lines_have_a_ranking_of_six_both_strips_and_the_gauges_that_matter_most() -> None:
     labels = [gauge.label for gauge in gauges(looked_at(full()))[:7]]
-    assert labels == ["dirty", "CPU", "busy", "I/O wait", "write", "read", "writeback"]
+    assert labels == ["dirty RAM", "CPU", "busy", "I/O wait", "write", "read", "writeback"]
     room = room_for(24 - 6, rows=24, gauges=14, plot=True)
     assert (room.rows, room.plot) == (7, 8)
     assert room.gauges == 3
