@@ -24,7 +24,7 @@ from fsconsole.results.figures import cell_word, warnings_seen
 from fsconsole.results.layout_map import PlacedMap, short_bytes
 from fsconsole.results.table import Column, TableRow, TableValue
 from fsconsole.show.charts import HistogramValue, PlotValue, Series, Threshold
-from fsconsole.show.lines import TextLine, block, text_lines
+from fsconsole.show.lines import TextLine, command_lines, text_lines
 from fsconsole.show.progress import begun_ns, command_words
 from fsconsole.text import cells_of, pad_left, pad_right, printable, printable_lines, shorten_end, shorten_middle, wrap
 from fsconsole.units import fixed, format_bytes, format_guess, format_rate, format_seconds, instant, significant
@@ -191,9 +191,10 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Something that a cell left among its raw outputs: the words over it, and the file's name."""
+    """Something that a cell left among its raw outputs: the command and what is to be said of it, and the file's name."""
 
-    title: str
+    command: tuple[str, ...]
+    """Its words; empty for an output of no command."""
     about: tuple[str, ...]
     file: str
 
@@ -214,13 +215,13 @@ def outputs(cell: CellState, others: Sequence[str]) -> dict[str, Output]:
     """Return what can be opened, by the keys of the table's rows."""
     found = {
         key: Output(
-            shlex.join(command.argv),
+            command.argv,
             (command_words(command), *(f"kernel: {line}" for line in command.kernel_log)),
             os.path.basename(command.output),
         )
         for key, command in _commands(cell)
     }
-    return found | {name: Output(name, (), name) for name in others}
+    return found | {name: Output((), (), name) for name in others}
 
 
 def others_of(cell: CellState, files: Sequence[str]) -> tuple[str, ...]:
@@ -232,7 +233,7 @@ def others_of(cell: CellState, files: Sequence[str]) -> tuple[str, ...]:
 
 def output_lines(output: Output, text: str, left_out_bytes: int, width: int) -> tuple[TextLine, ...]:
     """Return what was printed, safe to show, each line broken where the width ends."""
-    lines = block(output.title[:8000], width, "strong", is_whole=True)
+    lines = command_lines(output.command, width, "strong") or text_lines(output.file, width, "strong")
     for said in output.about:
         lines += text_lines(said, width)
     lines += [TextLine(""), *([] if text else [TextLine("It printed nothing.")])]

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import accumulate, zip_longest
 
-from fsconsole.text import ELLIPSIS, cells_of, hanging, pad_right, printable, shorten_end, shorten_middle, wrap
+from fsconsole.text import (
+    ELLIPSIS,
+    cells_of,
+    hanging,
+    pad_right,
+    printable,
+    shell_lines,
+    shorten_end,
+    shorten_middle,
+    wrap,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +47,33 @@ def block(text: str, width: int, tone: str = "", *, is_whole: bool = False) -> l
     most = max(_MOST_LINES, len(told)) if is_whole else _MOST_LINES
     first, *others = wrap(told, max(20, width - len(indent) - 2), max_lines=most)
     return [TextLine(indent + first, tone), *(TextLine(f"{indent}  {other}", tone) for other in others)]
+
+
+def command_parts(argv: Sequence[str]) -> list[str]:
+    """Return a command's words as a shell takes them, printable, an option with its value in one."""
+    parts: list[str] = []
+    for before, word in zip(["", *argv], argv, strict=False):
+        quoted = printable(shlex.quote(word))
+        if before.startswith("-") and not word.startswith("-"):
+            parts[-1] += f" {quoted}"
+        else:
+            parts.append(quoted)
+    return parts
+
+
+def command_lines(argv: Sequence[str], width: int, tone: str = "", *, lead: str = "") -> list[TextLine]:
+    """Return a command in lines that can be copied; a word that is wider than a line is broken without a mark."""
+    found: list[TextLine] = []
+    for line in shell_lines(command_parts(argv), width, lead=lead):
+        if cells_of(line) <= width:
+            found.append(TextLine(line, tone))
+        else:
+            found += block(shorten_middle(line, _LONGEST_WORD), width, tone, is_whole=True)
+    return found
+
+
+_LONGEST_WORD = 8000
+"""Cells of a word that is shown whole: a journal from elsewhere may have any."""
 
 
 _GAP = 2

@@ -19,8 +19,8 @@ from fsconsole.plan.outcome import Outcome, ThisMachine
 from fsconsole.plan.planfile import PlanFile, TargetSpec, VariantText
 from fsconsole.plan.rows import Candidate
 from fsconsole.plan.sizing import pilot_steps
-from fsconsole.show.lines import EVERY, OTHER, Chip, Line, Mark
-from fsconsole.show.plan_text import STEP_WIDTH, acts_of, cell_words, rate_words, size_words
+from fsconsole.show.lines import EVERY, OTHER, Chip, Line, Mark, TextLine, block, command_lines
+from fsconsole.show.plan_text import STEP_WIDTH, cell_words, rate_words, size_words, writes_of
 from fsconsole.text import cells_of, listed, printable, shorten_end, shorten_middle
 
 MADE = "made"
@@ -376,12 +376,16 @@ def pilot_lines(tried: Sequence[Cell]) -> tuple[Line, ...]:
     )
 
 
-def commands_by_cell(answer: PlanAnswer, tried: Sequence[Cell] = ()) -> dict[str, tuple[str, ...]]:
-    """Return the steps of each cell of a plan's answer as lines of text, by the key of its line; of pilots likewise."""
-    found = {}
+Told = str | tuple[str, ...]
+"""A line of text, or the words of a command."""
+
+
+def commands_by_cell(answer: PlanAnswer, tried: Sequence[Cell] = ()) -> dict[str, tuple[Told, ...]]:
+    """Return the steps of each cell of a plan's answer, by the key of its line; of pilots likewise."""
+    found: dict[str, tuple[Told, ...]] = {}
     of_pilots = {cell.index: cell for cell in tried}
     for cell in answer.cells:
-        lines = [printable(f"It can't run: {cell.unavailable}")] if cell.unavailable else []
+        lines = [f"It can't run: {cell.unavailable}"] if cell.unavailable else []
         found[_key(cell.number - 1)] = (*lines, *_steps((step, step) for step in cell.steps))
         if cell.number - 1 in of_pilots:
             steps = (
@@ -391,11 +395,23 @@ def commands_by_cell(answer: PlanAnswer, tried: Sequence[Cell] = ()) -> dict[str
     return found
 
 
-def _steps(steps: Iterable[tuple[Step | StepAnswer, StepAnswer]]) -> Iterator[str]:
-    """Yield steps in lines: what each is called, and the commands of the one beside it."""
+def _steps(steps: Iterable[tuple[Step | StepAnswer, StepAnswer]]) -> Iterator[Told]:
+    """Yield what each step is called, then the commands of the one beside it, and the settings that it writes."""
     for said, step in steps:
-        yield printable(f"{said.kind.words:<{STEP_WIDTH}}{said.title}")
-        yield from (f"  {line}" for line in acts_of(step))
+        yield f"{said.kind.words:<{STEP_WIDTH}}{said.title}"
+        yield from step.commands
+        yield from (f"  {line}" for line in writes_of(step))
+
+
+def told_lines(told: Iterable[Told], width: int) -> list[TextLine]:
+    """Return the steps of a cell in lines; a broken command can be copied, other text goes on below its beginning."""
+    return [
+        row
+        for one in told
+        for row in (
+            block(one, width, is_whole=True) if isinstance(one, str) else command_lines(one, width, lead="  $ ")
+        )
+    ]
 
 
 def _key(index: int, what: str = "cell") -> str:

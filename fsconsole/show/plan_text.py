@@ -25,7 +25,8 @@ from fsconsole.model.workload import Workload
 from fsconsole.plan.expand import equalise_bytes
 from fsconsole.plan.requirements import limits_in_words
 from fsconsole.plan.sizing import pilot_steps, pilots, sizes_in_words
-from fsconsole.text import cells_of, counted, hanging, pad_right, printable, shorten_end
+from fsconsole.show.lines import command_parts
+from fsconsole.text import cells_of, counted, hanging, pad_right, printable, shell_lines, shorten_end
 
 STEP_WIDTH = 20
 """Of the longest name, "wait for idle disk", and a gap."""
@@ -148,7 +149,7 @@ def directory_plan_lines(  # noqa: PLR0913 (as plan_lines)
     yield from _life(plan, power, (), every=every, width=width)
     yield from hanging("", "The directory's name above is an example: every run has its own.", width)
     yield "No consent is needed: nothing is wiped. To run it:"
-    yield from _pasted(printable(command), width)
+    yield from shell_lines(command_parts(shlex.split(command)), width, lead="    ")
     yield "Nothing was touched."
 
 
@@ -184,7 +185,9 @@ def _life(
 def _steps(steps: Iterable[Step], width: int) -> Iterator[str]:
     for step in steps:
         yield from hanging(f"  {step.kind.words:<{STEP_WIDTH}}", printable(step.title), width)
-        yield from (f"    {line}" for line in acts_of(step))
+        # Commands stay whole, to be copied from a file as well.
+        yield from (printable(f"    $ {shlex.join(argv)}") for argv in step.commands)
+        yield from (f"    {line}" for line in writes_of(step))
 
 
 def _of_it(cells: Sequence[Cell], targets: Sequence[TargetAnswer]) -> str:
@@ -342,10 +345,9 @@ def renewal_lines(
     yield from _closing(targets, needed if targets else not_needed, command, width)
 
 
-def acts_of(step: Step | StepAnswer) -> list[str]:
-    """Return what a step does, printable: its commands, which stay whole, to be copied, and the settings it writes."""
-    acts = [f"$ {shlex.join(argv)}" for argv in step.commands]
-    return [printable(act) for act in (*acts, *(f"write {w.value} to {w.path}" for w in step.writes))]
+def writes_of(step: Step | StepAnswer) -> list[str]:
+    """Return the settings that a step writes, printable."""
+    return [printable(f"write {w.value} to {w.path}") for w in step.writes]
 
 
 def cell_words(cell: Cell) -> tuple[str, ...]:
@@ -481,27 +483,8 @@ def _closing(
         yield "No consent is possible while a device is refused."
     elif command:
         yield lead
-        yield from _pasted(printable(command), width)
+        yield from shell_lines(command_parts(shlex.split(command)), width, lead="    ")
     elif targets and all(target.scratch for target in targets):
         yield "No consent is needed: only scratch devices would be wiped."
     if not goes_on:
         yield "Nothing was touched."
-
-
-def _pasted(command: str, width: int) -> Iterator[str]:
-    """Yield a command of fsconsole to be pasted: broken between words as a shell reads on, an option with its value."""
-    parts: list[str] = []
-    words = shlex.split(command)
-    for before, word in zip(["", *words], words, strict=False):
-        if before.startswith("--"):
-            parts[-1] += f" {shlex.quote(word)}"
-        else:
-            parts.append(shlex.quote(word))
-    line, indent = parts[0], "    "
-    for part in parts[1:]:
-        if cells_of(f"{indent}{line} {part} \\") > width:
-            yield f"{indent}{line} \\"
-            indent, line = "        ", part
-        else:
-            line = f"{line} {part}"
-    yield indent + line

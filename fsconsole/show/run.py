@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -29,7 +28,7 @@ from fsconsole.show.history import (
     Trace,
     figures_of,
 )
-from fsconsole.show.lines import TextLine, block
+from fsconsole.show.lines import TextLine, block, command_lines
 from fsconsole.show.minute import Figures
 from fsconsole.show.progress import (
     begun_ns,
@@ -324,7 +323,7 @@ def _of_step(step: StepState, read: Read, width: int) -> Iterator[TextLine]:
     if step.reason:
         yield from block(f"   {step.reason}", width, "bad")
     for command in step.commands:
-        yield from block(f"   $ {shlex.join(command.argv)}", width)
+        yield from command_lines(command.argv, width, lead="   $ ")
         yield from block(f"     {command_words(command)}", width, "bad" if command.exit_code else "weak")
         yield from _output(command, read, width)
         for line in command.kernel_log:

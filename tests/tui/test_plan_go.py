@@ -82,6 +82,8 @@ async def test_a_device_that_was_pulled_is_told_and_a_cell_s_commands_are_those_
         await hand.keys("down")
         shown = await hand.sees("prepare device ", "$ mkfs.xfs -f /dev/loop7", "tab/pgdn Commands", "esc Close")
         assert "DEVICE" not in shown
+        # The rule above the commands names their cell.
+        assert re.search(r"─ 1\. \S.* ─+ *$", shown, re.MULTILINE)
         await hand.keys("escape")
         await hand.sees("New plan")
 
@@ -99,7 +101,7 @@ async def test_a_command_that_is_broken_goes_on_below_its_beginning(size: tuple[
         assert end > begin
         column = shown[begin].index("mkfs.ext4")
         for line in shown[begin + 1 : end + 1]:
-            assert len(line) - len(line.lstrip()) == column, shown
+            assert len(line) - len(line.lstrip()) == column + 4, shown
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,10 @@ from fsconsole.model.answers import PlanAnswer
 from fsconsole.model.plan import Plan
 from fsconsole.plan.planfile import PlanFile
 from fsconsole.plan.sizing import pilots
-from fsconsole.show.lines import Line, Mark, block
-from fsconsole.show.plan import cell_lines, commands_by_cell, pilot_lines
+from fsconsole.show.lines import Line, Mark
+from fsconsole.show.plan import Told, cell_lines, commands_by_cell, pilot_lines, told_lines
 from fsconsole.show.plan_text import cleared_words
+from fsconsole.text import printable, shorten_middle
 from fsconsole.tui import keys, planfiles
 from fsconsole.tui.screens.dialogs import Dialog
 from fsconsole.tui.terminal import lines, plain
@@ -49,8 +50,8 @@ class CommandsScreen(Dialog[None]):
     def __init__(self, plan: Plan, text: str) -> None:
         super().__init__("Commands of each cell, in the order of the run")
         self._cells, self._pilots, self._text = plan.cells, tuple(pilots(plan)), text
-        self._known: dict[str, tuple[str, ...]] = {}
-        self._told: tuple[str, ...] = ("There is no cell: no variant is ticked.",)
+        self._known: dict[str, tuple[Told, ...]] = {}
+        self._told: tuple[Told, ...] = ("There is no cell: no variant is ticked.",)
 
     def body(self) -> Iterable[Widget]:
         yield ListFilter(Choices(id="cells", ticks=False), "cells")
@@ -76,6 +77,7 @@ class CommandsScreen(Dialog[None]):
         below.scroll_relative(y=pages * max(1, below.size.height - 1), animate=False)
 
     def on_list_moved(self, event: Choices.Moved) -> None:
+        self._name_below()
         if event.key in self._known:
             self._show(self._known[event.key])
         else:
@@ -106,19 +108,25 @@ class CommandsScreen(Dialog[None]):
         if at in self._known:
             self._show(self._known[at])
 
+    def _name_below(self) -> None:
+        """Name the cell whose commands stand below: the list above may be scrolled, or the eye on a later page of them."""
+        at, below = self.query_one("#cells", Choices).looked_at, self.query_one("#commands")
+        said = ", ".join(filter(None, (at.name, at.value))) if at is not None else ""
+        below.border_title = plain(shorten_middle(printable(said), below.size.width - 6)) if said else None
+
     def on_resize(self) -> None:
+        self.call_after_refresh(self._name_below)
         self.call_after_refresh(self._draw)
 
-    def _show(self, text: Sequence[str]) -> None:
+    def _show(self, text: Sequence[Told]) -> None:
         self._told = tuple(text)
         self._draw()
         self.query_one("#commands").scroll_home(animate=False)
 
     def _draw(self) -> None:
-        # A command that is broken goes on below its beginning, so that the next one is told from it.
         width = self.query_one("#commands").scrollable_content_region.width
-        rows = (row.text for text in self._told for row in block(text, width, is_whole=True))
-        self.query_one("#steps", Static).update(lines(*map(plain, rows)))
+        rows = told_lines(self._told, width)
+        self.query_one("#steps", Static).update(lines(*(plain(row.text) for row in rows)))
 
 
 _OF_LISTS = frozenset({"space", "j", "k", "g", "G"})
