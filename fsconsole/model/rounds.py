@@ -99,6 +99,8 @@ class CachedLoad:
     moved_bytes: float
     reported_bytes: float | None
     """Free memory reported between the end of the load before and this load's end; None if the kernel doesn't count it."""
+    is_since_boot: bool = False
+    """True if it counts from boot on: no load of its engine ended before."""
 
     @property
     def is_exposed(self) -> bool:
@@ -127,19 +129,23 @@ def _rows(state: RunState) -> list[list[CachedLoad]]:
     if not any((FREE_PAGE_REPORTING, "on") in started.facts for started in state.started):
         return []
     rows: dict[object, list[CachedLoad]] = {}
+    engines = {pilot.attempt for pilot in state.pilots}
     for cell, known in zip(state.request.plan.cells, state.cells, strict=True):
         row = replace(cell, index=0, repeat=0, redo=0, uuid="", steps=())
         figures: dict[int, dict[Metric, float]] = {}
-        for step in known.steps:
-            of = cell.steps[step.number].workload if step.number < len(cell.steps) else None
-            if of is not None and not cell.workloads[of].direct:
+        steps = [(cell.steps[step.number].workload, step) for step in known.steps if step.number < len(cell.steps)]
+        loads = [(of, step) for of, step in steps if of is not None]
+        for of, step in loads:
+            if not cell.workloads[of].direct:
                 figures.setdefault(of, {}).update({figure.metric: figure.value for figure in step.measurements})
         for of, measured in figures.items():
             if (per_gib_s := measured.get(Metric.GENERATOR_PER_GIB)) is not None:
                 moved = measured.get(Metric.WRITTEN, 0.0) + measured.get(Metric.READ_BYTES, 0.0)
                 name, reported = cell.workloads[of].name, measured.get(Metric.MEMORY_REPORTED)
-                load = CachedLoad(cell.index, name, per_gib_s, moved, reported)
+                is_first = of == loads[0][0] and known.attempt not in engines
+                load = CachedLoad(cell.index, name, per_gib_s, moved, reported, is_first)
                 rows.setdefault((row, of), []).append(load)
+        engines |= {known.attempt} if loads else set()
     return list(rows.values())
 
 

@@ -498,7 +498,8 @@ def _cold_words(load: CachedLoad) -> str:
     if load.reported_bytes is None:
         return f"'{load.workload}' needed over twice its row's median of CPU per GiB; the hypervisor takes free memory back"
     taken, moved = format_bytes(load.reported_bytes), format_bytes(load.moved_bytes)
-    return f"the hypervisor took {taken} of free memory back; '{load.workload}' moved {moved}"
+    since = " since boot" if load.is_since_boot else ""
+    return f"the hypervisor took {taken} of free memory back{since}; '{load.workload}' moved {moved}"
 
 
 def warnings_seen(state: RunState) -> tuple[Noted, ...]:

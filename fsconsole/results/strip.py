@@ -31,6 +31,11 @@ class StripScale:
             left, middle, right = f"/{self.factor}", "1", f"x{self.factor}"
         return f"{left:<{_MIDDLE}}{middle}{right:>{_MIDDLE}}"
 
+    @property
+    def unit(self) -> str:
+        """Unit of the axis's figures, no wider than it."""
+        return "of baseline" if self.factor else "% of base"
+
     def place(self, share: float) -> float:
         """Return the cells between the middle and a difference, a share of the baseline; negative: to the left."""
         if not self.factor:

@@ -97,7 +97,9 @@ class Race:
     lanes: tuple[Lane, ...]
     length_s: float
     top_bytes_s: float
-    """Highest rate of all, the top of each curve; 0 without bytes."""
+    """Highest rate of all loads, the top of each load's curve; 0 without bytes."""
+    drain_top_bytes_s: float
+    """Highest rate of all drains, the top of each drain's curve: a drain may be many times faster than its load."""
     left_out: tuple[str, ...]
     """Rows without a finished load."""
     rounds: tuple[int, ...]
@@ -131,9 +133,10 @@ def race_of(state: RunState, block: Block, points: Mapping[int, Sequence[Point]]
     left_out = tuple(row.title for row, cell in found if cell is None)
     rounds = tuple(sorted({cell.repeat for _, cell in found if cell is not None}))
     length_s = max((lane.end_s for lane in lanes), default=0.0)
-    timed = (piece for lane in lanes if lane.moved_bytes for piece in lane.pieces)
-    rates = (rate for piece in timed for rate in (piece.app_bytes_s, piece.device_bytes_s))
-    return Race(printable(block.name), tuple(lanes), length_s, max(rates, default=0.0), left_out, rounds)
+    timed = [(piece, piece.until_s > lane.load_s) for lane in lanes if lane.moved_bytes for piece in lane.pieces]
+    top = max((piece.app_bytes_s for piece, _ in timed), default=0.0)
+    drain_top = max((piece.device_bytes_s for piece, drains in timed if drains), default=0.0)
+    return Race(printable(block.name), tuple(lanes), length_s, top, drain_top, left_out, rounds)
 
 
 def first_speed(race: Race) -> float:
@@ -142,8 +145,8 @@ def first_speed(race: Race) -> float:
 
 
 def speed_words(speed: float) -> str:
-    """Return a speed in words: "1/5 of real time", "20 x"."""
-    return "real time" if speed == 1 else f"{speed:g} x" if speed > 1 else f"1/{1 / speed:g} of real time"
+    """Return a speed in words: "1/5 x", "20 x"."""
+    return "real time" if speed == 1 else f"{speed:g} x" if speed > 1 else f"1/{1 / speed:g} x"
 
 
 def _load_s(cell: CellFigures) -> float:
@@ -282,14 +285,14 @@ def _begins_s(lane: Lane) -> float:
 
 
 def _levels(lane: Lane, frame: Frame, room: int) -> list[float | None]:
-    """Return the rate of each column as a share of the top, up to now; the device's once the load is over."""
+    """Return the rate of each column as a share of its top, up to now; the device's once the load is over."""
     race, found = frame.race, []
     for column in range(room):
         # The middle of the column's time.
         at_s = (column + 0.5) / room * race.length_s
         app, device = lane.rates(at_s)
-        rate = app if at_s < lane.load_s else device
-        found.append(rate / race.top_bytes_s if at_s < min(frame.at_s, lane.end_s) else None)
+        rate, top = (app, race.top_bytes_s) if at_s < lane.load_s else (device, race.drain_top_bytes_s)
+        found.append(_share(rate, top) if at_s < min(frame.at_s, lane.end_s) else None)
     return found
 
 
@@ -309,10 +312,16 @@ def _curve_rows(levels: Sequence[float | None], lane: Lane, frame: Frame, rows: 
 
 
 def head_words(race: Race, at_s: float, speed: float, *, is_playing: bool) -> str:
-    """Return the time, the speed, and the scale of the curves."""
+    """Return the time, the speed, and the scales of the curves."""
     state = speed_words(speed) if is_playing else "end" if at_s >= race.length_s else f"paused, {speed_words(speed)}"
-    top = f"; curves: 0 to {format_rate(race.top_bytes_s)}" if race.top_bytes_s else ""
-    return f"t = {_clock(at_s, race.length_s)} of {format_seconds(race.length_s)} ({state}){top}"
+    scale = f"; curves: {scale_words(race)}" if race.top_bytes_s else ""
+    return f"t = {_clock(at_s, race.length_s)} of {format_seconds(race.length_s)} ({state}){scale}"
+
+
+def scale_words(race: Race) -> str:
+    """Return where the curves end: "load to 80.0 MB/s", "load to 80.0 MB/s, drain to 900 MB/s"."""
+    drain = f", drain to {format_rate(race.drain_top_bytes_s)}" if race.drain_top_bytes_s else ""
+    return f"load to {format_rate(race.top_bytes_s)}{drain}"
 
 
 def _clock(at_s: float, length_s: float) -> str:

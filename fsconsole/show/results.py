@@ -32,18 +32,19 @@ from fsconsole.results.figures import RESUME, count_cells
 from fsconsole.results.grid import Grid, highest_first
 from fsconsole.results.published import beside
 from fsconsole.results.sentences import RunFindings, findings_lines
+from fsconsole.results.strip import strip_scale
 from fsconsole.results.summary import disturbed_count_words
 from fsconsole.results.table import Column, TableRow, TableValue
 from fsconsole.results.why import causes, is_decided
 from fsconsole.show.bars import bar_lines, toned, with_bars
 from fsconsole.show.lines import Line, TextLine, text_lines
 from fsconsole.show.more_rounds import next_words
-from fsconsole.show.replay import Race, can_race
+from fsconsole.show.replay import Race, can_race, scale_words
 from fsconsole.show.results_row import baseline_of, compared_words, row_lines
 from fsconsole.show.runs import RunEntry, comparable_lines
 from fsconsole.show.terminal import Glyphs
 from fsconsole.text import cells_of, printable, shorten_end, shorten_middle, wrap
-from fsconsole.units import format_rate, format_seconds, instant
+from fsconsole.units import format_seconds, instant
 
 _FIRST_OF_GROUP = {
     "write and read": (
@@ -227,7 +228,13 @@ def _table(block: Block, grid: Grid, width: int) -> TableValue:
     """Return verdicts with the other columns to their right, which may be out of sight; figures where nothing is compared."""
     if block.pairs:
         return pairs_table(block)
-    return wide_table(block, grid, width) if block.is_compared else figures_table(block, grid)
+    if not block.is_compared:
+        return figures_table(block, grid)
+    table = wide_table(block, grid, width)
+    unit = strip_scale(row.compared for row in block.rows if row.compared is not None).unit
+    # The scale of the strip alone reads as if it belonged to n beside it.
+    columns = (replace(column, unit=unit) if column.is_drawn else column for column in table.columns)
+    return replace(table, columns=tuple(columns))
 
 
 def _sorts(block: Block, table: TableValue) -> tuple[str, ...]:
@@ -391,8 +398,8 @@ NO_PUBLICATION = "=none"
 
 def room_words(race: Race, glyphs: Glyphs, width: int) -> str:
     """Return the rule above the curves of a large terminal: what they are, and their scales."""
-    top = f", rates 0 to {format_rate(race.top_bytes_s)}" if race.top_bytes_s else ""
-    said = f"{glyphs.horizontal} {race.title} over time: 0 to {format_seconds(race.length_s)}{top}; v replays it "
+    scale = f", {scale_words(race)}" if race.top_bytes_s else ""
+    said = f"{glyphs.horizontal} {race.title} over time: 0 to {format_seconds(race.length_s)}{scale}; v replays it "
     said = shorten_middle(said, width)
     return said + glyphs.horizontal * (width - cells_of(said))
 

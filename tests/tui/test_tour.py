@@ -44,9 +44,10 @@ async def test_the_tour_begins_with_a_decided_row_and_its_why_names_the_machine_
     children = Scripted()
     app = touring(tmp_path, children)
     async with drive(app, size=size) as pilot:
-        await shows(pilot, "tour: ext3, ext4, xfs and btrfs", "verdict", "btrfs", "v replays the race")
+        # The scale of the strip says of what it is, lest it seem to belong to n beside it.
+        await shows(pilot, "tour: ext3, ext4, xfs and btrfs", "verdict", "of baseline", "btrfs", "v replays the race")
         await pilot.pause(0.1)
-        said = "4 of 5: recorded on vm (Linux 6.18.44-fc-v782) on 2026-11-27. v replays the race"
+        said = "Tour, 4 of 5: recorded on vm (Linux 6.18.44-fc-v782) on 2026-11-27. v replays the race"
         shown = await shows(pilot, said, "Why: ")
         assert max(map(len, shown.splitlines())) <= size[0]
         assert app.screen.query_one(Table).cursor > 0
@@ -145,7 +146,7 @@ async def test_the_race_of_the_tour_draws_curves(tmp_path: Path, size: tuple[int
             shown = await shows(pilot, "over time", ", rates 0 to")
             assert "on average" not in shown
         await pilot.press("v")
-        await shows(pilot, "p Pause", "curves: 0 to")
+        await shows(pilot, "p Pause", "curves: load to ")
         await pilot.press("p", "end")
         shown = await shows(pilot, "(end)")
         assert "on average" not in shown

@@ -138,7 +138,7 @@ class ConsoleScreen(Screen[None]):
         """In a tour, explain a screen that is come to: until something is opened from here, or said."""
         if self.session.is_tour and self.is_active and self.guide and self.session.guided != self.MODE:
             self.session.guided = self.MODE
-            self.say(self.guide)
+            self.say(f"Tour, {self.guide}")
             if self._expiry is not None:
                 self._expiry.stop()
             self._is_guiding = True

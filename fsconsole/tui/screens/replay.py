@@ -47,9 +47,9 @@ class ReplayScreen(ConsoleScreen):
     CSS_PATH = "replay.tcss"
     HELP: ClassVar[str] = """All variants of a workload released together, as they were recorded.
 Bar: the load's data, on disk and still in memory.
-Curve: the application's rate, then, in the drain, the device's.
+Curve: the application's rate, then, in the drain, the device's, each on a scale of its own, which all rows share.
 Each row shows the round with its median figure.
-At first the replay takes at most 12 s; "1/5 of real time" is five times slower than recorded."""
+At first the replay takes at most 12 s; "1/5 x" is five times slower than recorded."""
     BINDINGS: ClassVar[list[BindingType]] = keys.bindings("replay")
 
     def __init__(self, folder: RunFolder, block: str = "") -> None:

@@ -494,7 +494,7 @@ Below: the row's verdict, why, its rounds as dots, other columns, and warnings w
             return ""
         return (
             f"4 of 5: {view.recorded_words(self._shown.look.state)}. v replays the race, up and down tell why, "
-            "A advises, enter opens a cell, ? lists all keys."
+            "A advises, enter opens a cell, ? all keys."
         )
 
     def _show_nothing(self, sentence: str, hint: str) -> None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace as changed
 
 from fsconsole.journal.events import Batch, Cursor, JournalEntry
 from fsconsole.journal.fold import fold
-from fsconsole.model.events import CellStarted, RoundRepeated, WarningKind
+from fsconsole.model.events import CellStarted, PilotFinished, RoundRepeated, WarningKind
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Order
 from fsconsole.model.rounds import Disturbed, replaced_cells, round_to_repeat
@@ -146,6 +146,18 @@ def test_cold_is_a_dear_load_before_which_memory_was_reported_and_every_one_wher
     assert cold(a_run(dict.fromkeys(range(0, 10, 2), COLD))) == {0, 2, 4, 6, 8}
     assert round_to_repeat(a_run(dict.fromkeys(range(0, 10, 2), COLD), dear=(4,))) is None
     assert cold(a_run({}, reported=0.09 * GIB, dear=(4,))) == set(), "under a tenth of what was moved"
+
+
+def test_memory_that_the_first_load_of_an_engine_found_taken_back_is_told_to_count_since_boot() -> None:
+    def since_boot(state: RunState) -> list[tuple[int, ...]]:
+        return [one.cells for one in build_grid(state).warnings if "of free memory back since boot; " in one.reason]
+
+    state = a_run(dict.fromkeys(range(10), COLD))
+    assert since_boot(state) == [(0,)]
+    resumed = replace(state, cells=tuple(replace(cell, attempt=1 + (cell.index >= 4)) for cell in state.cells))
+    assert since_boot(resumed) == [(0, 4)]
+    # A pilot is a load before the first cell's.
+    assert since_boot(replace(state, pilots=(PilotFinished(0, 1, ()),))) == []
 
 
 def test_dear_loads_are_called_cold_where_the_kernel_does_not_count_and_no_round_is_repeated_for_it() -> None:

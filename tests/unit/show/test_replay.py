@@ -87,6 +87,31 @@ def test_samples_of_the_load_are_its_curve_and_later_ones_the_drain(tmp_path: Pa
     assert lane.rates(1.9)[0] == 20e6
 
 
+def test_a_drain_far_faster_than_all_loads_leaves_their_curves_the_whole_height(race: Race, tmp_path: Path) -> None:
+    state = read_state(imported("demo", tmp_path))
+    block = blocks_of(state, build_grid(state))[1]
+    row = next(row for row in block.rows if row.name == "btrfs")
+    cell = cell_of(row, block)
+    assert cell is not None
+    ended_ns = replay._ended_ns(state, cell.cell, row.row.key.workload)
+    assert ended_ns is not None
+    known = next(lane for lane in race.lanes if lane.name == "btrfs")
+    shares = (0.2, 0.4, 0.6, 0.8, 1.0)
+    times = (*((share * known.load_s, 5e9, 40e9) for share in shares), (known.end_s - 1e-6, 0.0, 50e9))
+    points = [
+        Point(ended_ns + int((at_s - known.load_s) * 1e9), cell.cell, device, 0.0, 0.0, 0.0, load_bytes_s=app)
+        for at_s, app, device in times
+    ]
+    of = race_of(state, block, {cell.cell: points})
+    lane = next(lane for lane in of.lanes if lane.name == "btrfs")
+    assert lane.is_sampled
+    levels = replay._levels(lane, Frame(of, of.length_s), 1000)
+    drawn = int(lane.load_s / of.length_s * 1000) - 1
+    assert {round(level or 0.0, 6) for level in levels[:drawn]} == {1.0}
+    assert max(level or 0.0 for level in levels[drawn + 2 :]) == 1.0
+    assert head_words(of, 0.0, 1, is_playing=True).endswith("; curves: load to 5000 MB/s, drain to 50000 MB/s")
+
+
 @pytest.mark.parametrize(("width", "height", "glyphs"), [(60, 4, ASCII), (80, 15, SAFE), (200, 50, WIDE)])
 def test_frames_fit_every_size(race: Race, width: int, height: int, glyphs: replay.Glyphs) -> None:
     for at_s in (0.0, 0.1, race.length_s):
@@ -99,7 +124,7 @@ def test_frames_fit_every_size(race: Race, width: int, height: int, glyphs: repl
 def test_the_speed_ends_within_12_s_and_is_told(race: Race) -> None:
     speed = replay.first_speed(race)
     assert race.length_s / speed <= 12
-    assert "1/2 of real time" in head_words(race, 0.0, 0.5, is_playing=True)
+    assert "(1/2 x)" in head_words(race, 0.0, 0.5, is_playing=True)
     assert "paused, 20 x" in head_words(race, 0.0, 20.0, is_playing=False)
 
 
