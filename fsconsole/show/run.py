@@ -72,17 +72,7 @@ def answer_words(verb: Verb, answer: ControlAnswer, folder: RunFolder) -> str:
     stops = verb in (Verb.STOP_AFTER, Verb.STOP_NOW)
     resume = f"fsconsole resume {folder.name}{runs_option(os.path.dirname(folder.path))}"
     later = f" `{resume}` finishes the run later." if stops else ""
-    return f"{_TAKEN[verb]} ({printable(_plain_step(answer.step)) or 'starting'}).{later}"
-
-
-_STEPS = {kind.value: kind.words for kind in StepKind}
-
-
-def _plain_step(place: str) -> str:
-    """Return an engine's "cell 7: cold-mount, 42 %" with the step's plain name: "cell 7, cold mount, 42 %"."""
-    cell, _, step = place.rpartition(": ")
-    kind, *progress = step.split(", ")
-    return ", ".join(filter(None, (cell, _STEPS.get(kind, kind), *progress)))
+    return f"{_TAKEN[verb]} ({printable(answer.step) or 'starting'}).{later}"
 
 
 def has_come(verb: Verb, cell: int | None, snapshot: RunSnapshot) -> bool:

@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 from fsconsole.model.figures import Measurement
 from fsconsole.model.load import ThreadState
 from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import (
     LoadProgress,
     Role,
@@ -27,6 +28,8 @@ from fsconsole.telemetry import machine
 from fsconsole.telemetry.block import SYS, DeviceGauge, watched_tree
 from fsconsole.telemetry.heat import HeatGauge
 from fsconsole.telemetry.rates import MOST, Unreadable
+
+_STEPS = {kind.value: kind.words for kind in StepKind}
 
 Counted = TypeVar("Counted")
 Shares = TypeVar("Shares")
@@ -360,10 +363,11 @@ class Sampler:
             self._place = replace(self._place, progress=progress)
 
     def place_in_words(self) -> str:
-        """Return the current step: "cell 3: mkfs", "cell 3: array-sync, 42 %"; empty before the first one."""
+        """Return the current step: "cell 3, mkfs", "cell 3, array sync, 42 %"; empty before the first one."""
         place = self._place
-        words = place.step if place.progress is None else f"{place.step}, {place.progress.done_percent:.0f} %"
-        return words if place.cell is None else f"cell {place.cell + 1}: {words}"
+        cell = "" if place.cell is None else f"cell {place.cell + 1}"
+        progress = "" if place.progress is None else f"{place.progress.done_percent:.0f} %"
+        return ", ".join(filter(None, (cell, _STEPS.get(place.step, place.step), progress)))
 
     def reset_peak_dirty(self) -> None:
         """Restart the peak at what is dirty now, and the stalls at zero."""

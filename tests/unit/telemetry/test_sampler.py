@@ -70,16 +70,16 @@ def test_a_sample_says_what_step_it_belongs_to_and_how_far_that_is(run: Run) -> 
     assert run.sampler.place_in_words() == ""
     run.sampler.set_place(None, "gate")
     assert run.next_of("gate").cell is None
-    assert run.sampler.place_in_words() == "gate"
+    assert run.sampler.place_in_words() == "device check"
     run.sampler.set_place(2, "array-sync")
-    assert run.sampler.place_in_words() == "cell 3: array-sync"
+    assert run.sampler.place_in_words() == "cell 3, array sync"
     assert run.next_of("array-sync").cell == 2
     run.sampler.tell_progress(StepProgress(41.7, 90.0))
-    assert run.sampler.place_in_words() == "cell 3: array-sync, 42 %"
+    assert run.sampler.place_in_words() == "cell 3, array sync, 42 %"
     # Samples may have been on their way before the progress was told.
     wait_until(lambda: run.next_of("array-sync").progress == StepProgress(41.7, 90.0), "the progress")
     run.sampler.set_place(2, "mkfs")
-    assert run.sampler.place_in_words() == "cell 3: mkfs"
+    assert run.sampler.place_in_words() == "cell 3, mkfs"
     assert run.next_of("mkfs").progress is None
 
 
