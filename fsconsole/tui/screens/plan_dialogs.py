@@ -112,7 +112,7 @@ class CommandsScreen(Dialog[None]):
         """Name the cell whose commands stand below: the list above may be scrolled, or the eye on a later page of them."""
         at, below = self.query_one("#cells", Choices).looked_at, self.query_one("#commands")
         said = ", ".join(filter(None, (at.name, at.value))) if at is not None else ""
-        below.border_title = plain(shorten_middle(printable(said), below.size.width - 6)) if said else None
+        below.border_title = plain(f" {shorten_middle(printable(said), below.size.width - 6)} ") if said else None
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._name_below)

@@ -28,7 +28,7 @@ def test_the_lines_name_no_device_that_exists_and_leave_out_words_for_measuring(
     assert "lazy_itable_init" not in " ".join(use.lines)
     assert any("lazy_itable_init=0" in said for said in use.about)
     assert use.lines[-1].startswith(f"UUID={UUID} /mnt/data ext4 noatime")
-    for width in (40, 80):
+    for width in (50, 80):
         lines = use_words("ext4 w", use, "Copy them from here.", width)
         assert all(cells_of(line.text) <= width for line in lines)
         assert any(UUID in line.text for line in lines)
@@ -37,7 +37,7 @@ def test_the_lines_name_no_device_that_exists_and_leave_out_words_for_measuring(
         more = [
             line.text for line in lines[begin + 1 : begin + 1 + [line.text for line in lines[begin + 1 :]].index("")]
         ]
-        assert bool(more) is (width == 40)
+        assert bool(more) is (width == 50)
         assert all(text.startswith("  ") for text in more)
 
 
