@@ -143,7 +143,7 @@ async def test_the_race_of_the_tour_draws_curves(tmp_path: Path, size: tuple[int
         await shows(pilot, "4 of 5: ", "verdict")
         if size == WIDE:
             # Here Results itself has them, below its rows.
-            shown = await shows(pilot, "over time", ", rates 0 to")
+            shown = await shows(pilot, "over time", ", load to ")
             assert "on average" not in shown
         await pilot.press("v")
         await shows(pilot, "p Pause", "curves: load to ")
