@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from fsconsole.cli.complaint import choose
-from fsconsole.cli.run import _living
+from fsconsole.cli.run import _living, stop
+from fsconsole.client import children
 from fsconsole.errors import ExitCode
-from fsconsole.errors.runs import SeveralLive
+from fsconsole.errors.runs import EngineNotListening, SeveralLive
 from fsconsole.model.events import Outcome, RunFinished
 from fsconsole.system.locks import FileLock
 from tests.unit.cli.recorded import STARTED, WHOLE, Terminal, make_run, run_command, write
@@ -20,7 +21,7 @@ from tests.unit.cli.recorded import STARTED, WHOLE, Terminal, make_run, run_comm
 FIRST, SECOND = "20261121-081000-aaaa", "20261122-081000-bbbb"
 
 
-def test_of_two_living_runs_one_is_to_be_named_and_of_one_none(tmp_path: Path) -> None:
+def test_of_two_living_runs_one_is_to_be_named_and_of_one_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     locks = []
     for name in (FIRST, SECOND):
         folder = make_run(tmp_path, name)
@@ -36,7 +37,9 @@ def test_of_two_living_runs_one_is_to_be_named_and_of_one_none(tmp_path: Path) -
         )
     locks.pop().release()
     # The older one is asked, not the newest; its engine is none that would listen.
-    assert f"The engine of run {FIRST}" in run_command("stop", *runs).stderr
+    monkeypatch.setattr(children, "_LISTENS_SOON_S", 0.0)
+    with pytest.raises(EngineNotListening, match=FIRST):
+        stop(runs=str(tmp_path))
     locks.pop().release()
     assert run_command("stop", *runs).returncode == ExitCode.RUN_OVER
 

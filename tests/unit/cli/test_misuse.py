@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from fsconsole.cli.app import COMMANDS
 from fsconsole.cli.complaint import complain, fitted
 from fsconsole.errors import ExitCode
+from tests.lab.soak import tried
 from tests.unit.cli.recorded import FSCONSOLE, Terminal, run_command
 
 
@@ -71,8 +72,8 @@ UNUSUAL = (
 )  # fmt: skip
 """Starts a command without stdin, in a plain locale, on a dumb terminal, with a read-only HOME, which follows."""
 FAILING = (
-    ("plna",), ("run", "x"), ("run", "demo", "-d", "/dev/nix"), ("run", "nix.toml", "-D", "/nix"),
-    ("quick", "ext4", "-d", "/dev/nix"), ("quick", "ext5", "xfs", "-d", "/dev/nix"), ("show", "nix"), ("verify-kit", "/nix"),
+    ("plna",), ("run", "demo", "-d", "/dev/nix"), ("show", "nix"), ("run", "x"), ("run", "nix.toml", "-D", "/nix"),
+    ("quick", "ext4", "-d", "/dev/nix"), ("quick", "ext5", "xfs", "-d", "/dev/nix"), ("verify-kit", "/nix"),
 )  # fmt: skip
 
 
@@ -83,7 +84,7 @@ def test_what_fails_is_told_alike_without_stdin_in_a_plain_locale_and_with_a_rea
     monkeypatch.setenv("FSCONSOLE_RUNS", str(tmp_path / "runs"))
     home = tmp_path / "home"
     home.mkdir()
-    for words in FAILING:
+    for words in tried(FAILING, FAILING[:3]):
         done = subprocess.run([*UNUSUAL, str(home), FSCONSOLE, *words], check=False, capture_output=True, text=True)
         assert re.fullmatch(r"fsconsole: [^\n]+\.\nhint: [^\n]+[.?]\n", done.stderr), done.stderr
         usual = run_command(*words)

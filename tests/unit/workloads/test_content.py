@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from fsconsole.model.workload import DataKind, Directories, Layout, Workload, WorkloadKind
 from fsconsole.workloads.content import POOL_BYTES, PayloadContent, content_of, own_bytes, walk
 from fsconsole.workloads.tree import SourceFiles, directory_name, namer, subdirectories
+from tests.lab.soak import tried
 
 layouts = st.one_of(
     st.sampled_from([Directories(), Directories(Layout.PER_THREAD)]),
@@ -111,7 +112,8 @@ def test_no_two_blocks_of_a_filesystem_are_alike_however_much_is_written() -> No
     # Far more than the pool holds, and than there are stamps.
     amounts = ((4096, 140_000), (65536, 5_000), (3 * 2**20, 100), (4 * 2**20, 100))
     kinds = (DataKind.RANDOM, DataKind.COMPRESSIBLE)
-    for kind, (block, count), direct in product(kinds, amounts, (False, True)):
+    every = list(product(kinds, amounts, (False, True)))
+    for kind, (block, count), direct in tried(every, every[::3]):
         content = content_of(a_write(kind, block, direct=direct, zero_share=0.5))
         # Hashes, not the pages themselves, which are half a GiB.
         found = [hash(page) for page in pages(taken_from(content, 3, count))]
@@ -184,7 +186,8 @@ def test_memory_of_direct_threads_is_a_power_of_two_and_bounded(threads: int) ->
 
 def test_of_compressible_data_every_block_of_any_size_holds_its_share_of_zeros() -> None:
     sizes = (1, 100, 512, 700, 1024, 4096, 6000, 65536, 66236)
-    for share, block, direct in product((0.25, 0.5, 0.999), sizes, (False, True)):
+    every = list(product((0.25, 0.5, 0.999), sizes, (False, True)))
+    for share, block, direct in tried(every, every[::5]):
         case = (share, block, direct)
         workload = a_write(DataKind.COMPRESSIBLE, block=block, zero_share=share, direct=direct)
         # The last of so many that every page of the pool was stamped many times over.
