@@ -41,7 +41,7 @@ async def shows(pilot: Pilot[None], *words: str) -> str:
     """Wait until all of these words stand on the screen, in whatever lines; return its picture."""
     deadline = time.monotonic() + _LIMIT_S
     await pilot.pause()
-    while missing := [word for word in words if not _stands(word, picture(pilot))]:
+    while missing := _missing(words, picture(pilot)):
         assert time.monotonic() < deadline, f"{missing} never came:\n{picture(pilot)}"
         await _painted(pilot)
     await pilot.pause()
@@ -55,6 +55,10 @@ def flat(pilot: Pilot[None]) -> str:
 
 def _flat(text: str) -> str:
     return " ".join(text.translate(_FRAMES).split())
+
+
+def _missing(words: tuple[str, ...], shown: str) -> list[str]:
+    return [word for word in words if not _stands(word, shown)]
 
 
 def _stands(word: str, shown: str) -> bool:
