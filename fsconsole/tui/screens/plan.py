@@ -243,7 +243,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
     def action_back(self) -> None:
         """Go from the variants to the lines, from those to the sections; there, look for nothing any more."""
         if self.query_one("#sections").has_focus:
-            for narrowed in self.query(ListFilter):
+            for narrowed in self.walk_children(ListFilter):
                 narrowed.clear()
         self.query_one("#lines" if self.query_one("#rows").has_focus else "#sections").focus()
 
@@ -280,10 +280,10 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in {"find", "repeats"}:
-            return not any(shown_filter.is_typing for shown_filter in self.query(ListFilter))
+            return not any(shown_filter.is_typing for shown_filter in self.walk_children(ListFilter))
         if action == "back":
             is_left = self.focused is not None and self.focused.id != "sections"
-            return is_left or any(each.is_narrowed for each in self.query(ListFilter))
+            return is_left or any(each.is_narrowed for each in self.walk_children(ListFilter))
         if action == "needed":
             return bool(self._way.key)
         if action == "open":
