@@ -188,8 +188,9 @@ def test_scratch_devices_are_shown_as_they_come_and_go_made_ticked_read_and_remo
             await until(pilot, lambda: session.targets)
             (device,) = session.targets
             assert find_device(device).is_scratch
-            assert "1 target ticked" in picture(pilot)
-            assert app.screen.query_one("#table", List).key == device
+            await shows(pilot, "1 target ticked")
+            # It is ticked at once, and has the cursor once it has been seen.
+            await until(pilot, lambda: app.screen.query_one("#table", List).key == device)
             await pilot.press("R")
             await shows(pilot, "read test")
             await pilot.press("x")
