@@ -192,7 +192,7 @@ def test_scratch_devices_are_shown_as_they_come_and_go_made_ticked_read_and_remo
             # It is ticked at once, and has the cursor once it has been seen.
             await until(pilot, lambda: app.screen.query_one("#table", List).key == device)
             await pilot.press("R")
-            await shows(pilot, "read test")
+            await shows(pilot, "read test", "free; made")
             await pilot.press("x")
             await shows(pilot, f"Remove {device}?")
             await pilot.press("y")

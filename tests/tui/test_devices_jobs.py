@@ -122,6 +122,9 @@ async def test_a_scratch_device_that_was_made_has_cursor_and_tick_at_once_and_ke
         await until(pilot, lambda: table.key == SCRATCH.path)
         assert table.has_focus
         assert targets(pilot) == [SCRATCH.path]
+        # What it is isn't known yet: it is not called what it isn't.
+        await pilot.press("x")
+        await shows(pilot, "is still being read: x again")
         monkeypatch.setattr(watch, "read_changes", lambda _listed: BlockChanges())
         # Whoever goes on meanwhile stays where he is.
         await go_to(pilot, FREE.path)

@@ -227,7 +227,9 @@ Tab goes to the details, which the arrow keys scroll."""
             self._say_own(f"Removed {path} and its file.")
             self.action_look()
 
-        if not entry.device.is_scratch:
+        if entry.is_new:
+            self.say(f"{path} is still being read: x again in a moment.")
+        elif not entry.device.is_scratch:
             self.say(f"{path} is no scratch device: only those are removed here.")
         elif await self.agreed(f"Remove {path}?", view.removal_told(entry), yes="Remove"):
             self.start_job(f"Removing {path}", remove)
