@@ -1,4 +1,4 @@
-"""What is told of the line at the cursor of a list, in as many rows as it needs, as far as there is room."""
+"""The pane that tells of the line at the cursor of a list, in as many rows as it needs and has room for."""
 
 from __future__ import annotations
 
