@@ -127,7 +127,7 @@ class RunState:
     stops_after: bool = False
     """True if whoever asked last wants it to stop after its cell."""
     stops_now: bool = False
-    """True if it was asked to stop at once, which nobody can take back."""
+    """True after a stop at once was asked for; it can't be undone."""
 
     @property
     def is_open(self) -> bool:

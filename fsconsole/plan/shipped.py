@@ -28,7 +28,7 @@ _TITLE = re.compile(r'^title = "(.*)"$', re.MULTILINE)
 
 
 def shipped_title(path: Path) -> str:
-    """Return the title of a shipped plan, or nothing; the rest of it is not read: to read all plans takes seconds on slow machines."""
+    """Return the title of a shipped plan, or "" without one; the rest is not parsed: parsing all plans takes seconds on slow machines."""
     found = _TITLE.search(read_text_or(str(path), ""))
     return found[1] if found else ""
 

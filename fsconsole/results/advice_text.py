@@ -216,7 +216,7 @@ def _shares(lead: Sequence[tuple[str, float]]) -> str:
 
 
 class NextStep(str, Enum):
-    """What to do next, as the text says and the JSON document."""
+    """The next step, in the text and in JSON."""
 
     MORE_ROUNDS = "more rounds"
     """The cells were disturbed: run more rounds on a quiet machine before a row is taken."""

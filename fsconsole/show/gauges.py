@@ -54,7 +54,7 @@ def gauges(snapshot: RunSnapshot) -> tuple[GaugeValue, ...]:
     write, read = write_limit(snapshot), read_limit(snapshot)
     busy, queue, latency = _of_targets(targets)
     first = (
-        _dirty(sample.writeback, is_beside_devices=True),
+        _dirty(sample.writeback, losses=True),
         _cpu(sample.cpu),
         busy,
         _pressure("I/O wait", sample.pressure, "io"),
@@ -136,17 +136,16 @@ def _rate(label: str, bytes_s: float | None, limit: tuple[float, str]) -> GaugeV
     return _ended(_gauge(label, bytes_s, max(end, 1.0), words + of, label), format_rate(end) if end else "")
 
 
-def _dirty(writeback: Writeback, *, is_beside_devices: bool = False) -> GaugeValue:
-    """Return dirty memory against its limits; is_beside_devices: with a word on whose it is, where most figures are devices'."""
+def _dirty(writeback: Writeback, *, losses: bool = False) -> GaugeValue:
+    """Return dirty memory of the machine against its limits; losses: worded as what a power failure loses."""
     limit, background = writeback.threshold_bytes, writeback.background_threshold_bytes
     named = ((background, "bg"), (limit, f"limit {brief_bytes(limit)}" if limit else ""))
     text = f"{format_bytes(writeback.dirty_bytes)} + {format_bytes(writeback.writeback_bytes)} writeback"
     return GaugeValue(
-        label="dirty RAM" if is_beside_devices else "dirty",
+        label="dirty RAM" if losses else "dirty",
         value=float(writeback.pending_bytes),
         maximum=limit * _OVER_LIMIT if limit else max(2.0 * writeback.pending_bytes, 1.0),
-        # Not the device's share: an older kernel's bdi figures lack what belongs to a cgroup.
-        text=f"lost if power fails now: {brief_bytes(writeback.pending_bytes)}" if is_beside_devices else text,
+        text=f"lost if power fails now: {brief_bytes(writeback.pending_bytes)}" if losses else text,
         marks=tuple(Threshold(float(value), name) for value, name in named if value),
         parts=(
             Part(float(writeback.dirty_bytes), "dirty"),

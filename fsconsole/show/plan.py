@@ -376,13 +376,13 @@ def pilot_lines(tried: Sequence[Cell]) -> tuple[Line, ...]:
     )
 
 
-Told = str | tuple[str, ...]
+StepLine = str | tuple[str, ...]
 """A line of text, or the words of a command."""
 
 
-def commands_by_cell(answer: PlanAnswer, tried: Sequence[Cell] = ()) -> dict[str, tuple[Told, ...]]:
+def commands_by_cell(answer: PlanAnswer, tried: Sequence[Cell] = ()) -> dict[str, tuple[StepLine, ...]]:
     """Return the steps of each cell of a plan's answer, by the key of its line; of pilots likewise."""
-    found: dict[str, tuple[Told, ...]] = {}
+    found: dict[str, tuple[StepLine, ...]] = {}
     of_pilots = {cell.index: cell for cell in tried}
     for cell in answer.cells:
         lines = [f"It can't run: {cell.unavailable}"] if cell.unavailable else []
@@ -395,7 +395,7 @@ def commands_by_cell(answer: PlanAnswer, tried: Sequence[Cell] = ()) -> dict[str
     return found
 
 
-def _steps(steps: Iterable[tuple[Step | StepAnswer, StepAnswer]]) -> Iterator[Told]:
+def _steps(steps: Iterable[tuple[Step | StepAnswer, StepAnswer]]) -> Iterator[StepLine]:
     """Yield what each step is called, then the commands of the one beside it, and the settings that it writes."""
     for said, step in steps:
         yield f"{said.kind.words:<{STEP_WIDTH}}{said.title}"
@@ -403,7 +403,7 @@ def _steps(steps: Iterable[tuple[Step | StepAnswer, StepAnswer]]) -> Iterator[To
         yield from (f"  {line}" for line in writes_of(step))
 
 
-def told_lines(told: Iterable[Told], width: int) -> list[TextLine]:
+def told_lines(told: Iterable[StepLine], width: int) -> list[TextLine]:
     """Return the steps of a cell in lines; a broken command can be copied, other text goes on below its beginning."""
     return [
         row

@@ -112,7 +112,7 @@ def run_words(state: RunState, now_ns: int, *, per_cell_s: float | None = None) 
 
 
 def stopping_words(state: RunState) -> str:
-    """Return how a run stops that was asked to; empty where nobody has asked."""
+    """Return "stops now" or "stops after this cell" if the run was asked to stop; else empty."""
     return "stops now" if state.stops_now else "stops after this cell" if state.stops_after else ""
 
 

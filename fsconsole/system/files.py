@@ -182,12 +182,8 @@ def cpu_count() -> int:
 
 
 def load_average() -> float:
-    """Return how many tasks ran, or waited for a CPU or a disk, on average over the last minute (man 5 proc_loadavg); 0 if unknown."""
-    first = read_text_or("/proc/loadavg", "").partition(" ")[0]
-    try:
-        return float(first)
-    except ValueError:
-        return 0.0
+    """Return how many tasks ran, or waited for a CPU or a disk, on average over the last minute (man 3 getloadavg)."""
+    return os.getloadavg()[0]
 
 
 def nearest_existing(path: str) -> str:

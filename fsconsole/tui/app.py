@@ -111,8 +111,9 @@ class ConsoleApp(App[None], inherit_bindings=False):
         self._colour_filter = ColourFilter()
         self._is_leaving = False
         self._going: RunFolder | None = None
-        self._is_opening = False
         """The run that went on when the console began."""
+        self._is_opening = False
+        """True while a screen that takes a while is loaded and switched to."""
         self._told_of: RunFolder | None = None
         self.animation_level = "none"
         self.register_theme(theme_of(session.terminal))

@@ -93,7 +93,7 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         self._section_shown = ""
         """The section whose lines are shown; empty where they are those of another plan."""
         self._reading = ""
-        """Which run's plan is being read, in the place of the title of the plan that it replaces."""
+        """Shown instead of the title while the plan of a run is read."""
 
     def content(self) -> Iterable[Widget]:
         yield Static(plain(""), id="plan-name")

@@ -21,7 +21,7 @@ from fsconsole.model.plan import Plan
 from fsconsole.plan.planfile import PlanFile
 from fsconsole.plan.sizing import pilots
 from fsconsole.show.lines import Line, Mark
-from fsconsole.show.plan import Told, cell_lines, commands_by_cell, pilot_lines, told_lines
+from fsconsole.show.plan import StepLine, cell_lines, commands_by_cell, pilot_lines, told_lines
 from fsconsole.show.plan_text import cleared_words
 from fsconsole.text import printable, shorten_middle
 from fsconsole.tui import keys, planfiles
@@ -50,8 +50,8 @@ class CommandsScreen(Dialog[None]):
     def __init__(self, plan: Plan, text: str) -> None:
         super().__init__("Commands of each cell, in the order of the run")
         self._cells, self._pilots, self._text = plan.cells, tuple(pilots(plan)), text
-        self._known: dict[str, tuple[Told, ...]] = {}
-        self._told: tuple[Told, ...] = ("There is no cell: no variant is ticked.",)
+        self._known: dict[str, tuple[StepLine, ...]] = {}
+        self._told: tuple[StepLine, ...] = ("There is no cell: no variant is ticked.",)
 
     def body(self) -> Iterable[Widget]:
         yield ListFilter(Choices(id="cells", ticks=False), "cells")
@@ -118,7 +118,7 @@ class CommandsScreen(Dialog[None]):
         self.call_after_refresh(self._name_below)
         self.call_after_refresh(self._draw)
 
-    def _show(self, text: Sequence[Told]) -> None:
+    def _show(self, text: Sequence[StepLine]) -> None:
         self._told = tuple(text)
         self._draw()
         self.query_one("#commands").scroll_home(animate=False)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fsconsole.journal.past import Point, read_state
+from fsconsole.model.state import RunState
 from fsconsole.results.blocks import Block, blocks_of
 from fsconsole.results.grid import build_grid
 from fsconsole.show import replay
@@ -66,21 +67,27 @@ def test_no_lane_has_a_rate_before_a_twentieth_of_its_load_or_its_first_sample(r
     assert not any("MB/s" in line for line in texts(race, 0.001))
 
 
-def test_samples_of_the_load_are_its_curve_and_later_ones_the_drain(tmp_path: Path) -> None:
-    state = read_state(imported("demo", tmp_path))
+def btrfs_load(directory: Path) -> tuple[RunState, Block, int, int]:
+    """Return the demo's run, its block of small files, and the cell of btrfs there with the end of its load on the clock."""
+    state = read_state(imported("demo", directory))
     block = blocks_of(state, build_grid(state))[1]
     row = next(row for row in block.rows if row.name == "btrfs")
     cell = cell_of(row, block)
     assert cell is not None
     ended_ns = replay._ended_ns(state, cell.cell, row.row.key.workload)
     assert ended_ns is not None
+    return state, block, cell.cell, ended_ns
+
+
+def test_samples_of_the_load_are_its_curve_and_later_ones_the_drain(tmp_path: Path) -> None:
+    state, block, cell, ended_ns = btrfs_load(tmp_path)
 
     def point(at_s: float, app: float, device: float) -> Point:
         monotonic_ns = ended_ns + round((at_s - 2.75) * 1e9)
-        return Point(monotonic_ns, cell.cell, device, 0.0, 0.0, 0.0, load_bytes_s=app)
+        return Point(monotonic_ns, cell, device, 0.0, 0.0, 0.0, load_bytes_s=app)
 
     slow_then_fast = [point(0.5 * n, 1e6 if n < 4 else 20e6, 5e6) for n in range(1, 6)]
-    lane = next(lane for lane in race_of(state, block, {cell.cell: slow_then_fast}).lanes if lane.name == "btrfs")
+    lane = next(lane for lane in race_of(state, block, {cell: slow_then_fast}).lanes if lane.name == "btrfs")
     assert lane.is_sampled
     assert lane.shares(1.5)[0] < 0.2
     assert lane.rates(1.0)[0] == 1e6
@@ -88,21 +95,15 @@ def test_samples_of_the_load_are_its_curve_and_later_ones_the_drain(tmp_path: Pa
 
 
 def test_a_drain_far_faster_than_all_loads_leaves_their_curves_the_whole_height(race: Race, tmp_path: Path) -> None:
-    state = read_state(imported("demo", tmp_path))
-    block = blocks_of(state, build_grid(state))[1]
-    row = next(row for row in block.rows if row.name == "btrfs")
-    cell = cell_of(row, block)
-    assert cell is not None
-    ended_ns = replay._ended_ns(state, cell.cell, row.row.key.workload)
-    assert ended_ns is not None
+    state, block, cell, ended_ns = btrfs_load(tmp_path)
     known = next(lane for lane in race.lanes if lane.name == "btrfs")
     shares = (0.2, 0.4, 0.6, 0.8, 1.0)
     times = (*((share * known.load_s, 5e9, 40e9) for share in shares), (known.end_s - 1e-6, 0.0, 50e9))
     points = [
-        Point(ended_ns + int((at_s - known.load_s) * 1e9), cell.cell, device, 0.0, 0.0, 0.0, load_bytes_s=app)
+        Point(ended_ns + int((at_s - known.load_s) * 1e9), cell, device, 0.0, 0.0, 0.0, load_bytes_s=app)
         for at_s, app, device in times
     ]
-    of = race_of(state, block, {cell.cell: points})
+    of = race_of(state, block, {cell: points})
     lane = next(lane for lane in of.lanes if lane.name == "btrfs")
     assert lane.is_sampled
     levels = replay._levels(lane, Frame(of, of.length_s), 1000)
