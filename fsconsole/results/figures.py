@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -163,7 +163,7 @@ def row_names(keys: Sequence[RowKey], *, is_brief: bool = False) -> tuple[str, .
     never synced: "xfs, raid5 64KiB, assume-clean"; is_brief: that neither, for whoever says it beside them all.
     """
     settings = tuple(dict.fromkeys(name for key in keys for name, _ in key.setting.values))
-    words = [_words(key, settings) for key in keys]
+    words = [(*_words(key, settings), last) for key, last in zip(keys, _differences(keys), strict=True)]
     always = _ALWAYS[:1] if is_brief else _ALWAYS
     shown: list[int] = [0, *always]
     for aspect in range(1, max((len(row) for row in words), default=1)):
@@ -189,10 +189,10 @@ def _groups(words: Sequence[tuple[str, ...]], aspects: Sequence[int]) -> int:
 def _words(key: RowKey, settings: tuple[str, ...]) -> tuple[str, ...]:
     """Return a key as words, one per aspect, settings by these names; all keys give equally many."""
     variant, values = key.variant, dict(key.setting.values)
-    load = _load_words(key.workloads[key.workload or 0]) if key.workloads else ("",) * 8
+    load = _load_words(key.workloads[key.workload or 0]) if key.workloads else ("",) * _LOAD_WORDS
     if variant.is_raw:
         # Its streams are of no workload.
-        load = ("",) * 8
+        load = ("",) * _LOAD_WORDS
     return (
         variant.label or variant.filesystem,
         key.target if key.array is None and not variant.is_directory else "",
@@ -203,17 +203,38 @@ def _words(key: RowKey, settings: tuple[str, ...]) -> tuple[str, ...]:
         ",".join(variant.mount_words),
         variant.as_printed,
         f"workload {key.workload + 1}" if key.workload is not None else "",
-        # Whole, for two rows that differ in a workload that is neither row's own.
-        _all_words(key.workloads),
     )
+
+
+def _differences(keys: Sequence[RowKey]) -> Iterator[str]:
+    """Yield for each key what its loads differ in from those of other keys: "read 48 threads", of those not its own."""
+    texts = {loads: tuple(map(_all_words, loads)) for loads in dict.fromkeys(key.workloads for key in keys)}
+    alike = len({tuple(map(len, of)) for of in texts.values()}) == 1
+    differing = [
+        {place for place, values in enumerate(zip(*same, strict=True)) if len(set(values)) > 1}
+        for same in (zip(*texts.values(), strict=True) if alike else ())
+    ]
+    known: dict[tuple[tuple[Workload, ...], int], str] = {}
+    for key in keys:
+        # A raw row has no words of a load of its own.
+        own = -1 if key.variant.is_raw else key.workload or 0
+        if (key.workloads, own) not in known:
+            told = []
+            for number, (load, words) in enumerate(zip(key.workloads, texts[key.workloads], strict=True)):
+                places = (differing[number] if alike else {*range(len(words))}) - (_OWN if number == own else set())
+                told += [" ".join((load.name, *(words[place] for place in sorted(places - {0}))))] if places else []
+            known[key.workloads, own] = " + ".join(told)
+        yield known[key.workloads, own]
 
 
 @lru_cache(maxsize=256)
-def _all_words(workloads: tuple[Workload, ...]) -> str:
-    return " + ".join(
-        " ".join((one.kind.value, *_load_words(one), *(f"{name}={value}" for name, value in one.settings)))
-        for one in workloads
-    )
+def _all_words(load: Workload) -> tuple[str, ...]:
+    return (*_load_words(load), load.kind.value, *(f"{name}={value}" for name, value in load.settings))
+
+
+_LOAD_WORDS = 8
+_OWN = {*range(_LOAD_WORDS)}
+"""Places of _load_words(), which a row's name has of its own load."""
 
 
 def _load_words(workload: Workload) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from fsconsole.model.plan import RAW, Cell, Setting, Step, StepKind, Variant
 from fsconsole.model.state import RAW_DEPTH, CellState, CellStatus, RunState, RunStatus, StepState
 from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.results.blocks import blocks_of
+from fsconsole.results.figures import cell_names
 from fsconsole.results.grid import (
     GridRow,
     build_grid,
@@ -129,7 +130,18 @@ def test_names_tell_rows_apart_by_the_fewest_words() -> None:
         assert sorted(name.partition(", ")[2] for name in found) == list(names)
     others = [{"workloads": (build.LARGE_FILES, load(threads, "others"))} for threads in (1, 4)]
     names = names_of(done_all(*cells_with(*others)))
-    assert len(set(names)) == len(names) == 4
+    # A load that is not the row's own is told by its name and what differs, not whole.
+    assert sorted(name.partition(", ")[2] for name in names) == [
+        "large files, 16 threads, others 1 thread",
+        "large files, 16 threads, others 4 threads",
+        "others, 1 thread",
+        "others, 4 threads",
+    ]
+    # As of a profile's two loads that share their name: their file set has another one.
+    both = [{"workloads": (load(1, "others, file set"), load(threads, "others"))} for threads in (1, 4)]
+    assert cell_names(build.request(cells_with(*both)).plan) == tuple(
+        f"{build.EXT4.label}, others {count}" for count in ("1 thread", "4 threads")
+    )
 
 
 def test_two_workloads_in_one_cell_are_two_rows_that_share_mkfs_and_check() -> None:
