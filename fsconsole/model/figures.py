@@ -105,11 +105,6 @@ class Publication(Wire, frozen=True):
     """True if it copied directories of its own machine, which no run has."""
 
     @property
-    def settings_words(self) -> str:
-        """The settings that it prints: "read_ahead 2MiB"; empty without any."""
-        return ", ".join(dict.fromkeys(f"{name} {value}" for row in self.rows for name, value in row.settings))
-
-    @property
     def metrics(self) -> tuple[Metric, ...]:
         """The metrics that at least one row has, in the order of Metric."""
         present = {figure.metric for row in self.rows for figure in row.figures}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from string import ascii_letters
 
@@ -369,21 +369,27 @@ _WIDEST_VERDICT = len("repaired")
 
 def publication_words(of: Publication, rows: Sequence[GridRow]) -> tuple[str, ...]:
     """Return where published figures come from, what was measured there, and what of it stands beside these rows of a run."""
-    is_set = any(row.key.setting.values for row in rows)
+    set_here = {name for row in rows for name, _ in row.key.setting.values}
     told = (
         f"Published: {of.source}, {of.date}; not of this run and not ranked with it.",
         f"There: {of.workload}; {of.machine}.",
         of.scaled,
-        settings_note(of) if is_set else "",
+        settings_note(of, set_here) if set_here else "",
     )
     return tuple(printable(words) for words in told if words)
 
 
-def settings_note(of: Publication) -> str:
-    """Return beside which rows of a run with settings the published ones stand, in a sentence."""
-    if not of.settings_words:
-        return "It names no settings: its rows stand beside no row that sets one."
-    return f"Its rows stand beside rows with its settings alone: {of.settings_words}."
+def settings_note(of: Publication, set_here: Collection[str]) -> str:
+    """Return beside which rows of a run that sets these the published ones stand, and what only they were measured with."""
+    told = dict.fromkeys(one for row in of.rows for one in row.settings)
+    shared, others = (
+        ", ".join(f"{name} {value}" for name, value in told if (name in set_here) is is_shared)
+        for is_shared in (True, False)
+    )
+    if not shared:
+        return "It names no such settings: its rows stand beside no row that sets one."
+    more = f" It was measured with {others} too, which is not set here." if others else ""
+    return f"Its rows stand beside rows with its settings alone: {shared}.{more}"
 
 
 def column_head(column: str, unit: str) -> Column:

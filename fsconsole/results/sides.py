@@ -236,8 +236,8 @@ def _notes(sides: Sequence[Side], vary: Sequence[Varied], found: Sequence[Differ
     for side in sides:
         if of := side.publication:
             words = f"{of.source}, {of.date}: not ranked, no verdicts. {of.workload}; {of.machine}. {of.scaled}".strip()
-            rows = [row for run in runs for row in run.request.plan.cells if row.setting.values]
-            told.setdefault(f"{words} {settings_note(of)}" if rows else words, []).append(side.letter)
+            set_here = {name for run in runs for cell in run.request.plan.cells for name, _ in cell.setting.values}
+            told.setdefault(f"{words} {settings_note(of, set_here)}" if set_here else words, []).append(side.letter)
     notes += [f"{', '.join(letters)}: published by {words}" for words, letters in told.items()]
     unknown = [one.name for one in found if one.kind and not one.is_known]
     notes += [f"Not known of every run: {', '.join(unknown)}."] if unknown else []

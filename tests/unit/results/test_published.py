@@ -368,8 +368,11 @@ def test_over_an_axis_of_settings_a_published_row_stands_once_beside_the_value_o
     groups = compare_sides(sides_of([[state], of], ())).blocks[0].groups
     assert {group.name: len(group.rows) for group in groups} == {"xfs, 128KiB": 1, "xfs, 2MiB": 2}
     said = "Its rows stand beside rows with its settings alone: read_ahead 2MiB."
-    unsaid = "It names no settings: its rows stand beside no row that sets one."
-    for known, words in ((of, said), (STUDY, unsaid)):
+    more = (("dirty_bytes", "1GiB"), ("memory", "4GiB"))
+    wider = replace(of, rows=(replace(row("xfs"), settings=(*READ_2MIB, *more)),))
+    of_more = f"{said} It was measured with dirty_bytes 1GiB, memory 4GiB too, which is not set here."
+    unsaid = "It names no such settings: its rows stand beside no row that sets one."
+    for known, words in ((of, said), (wider, of_more), (STUDY, unsaid)):
         for text in every_text(state, known)[:1] + every_text(state, known)[4:5]:
             assert words in " ".join(text.split())
     assert said not in " ".join(every_text(run_of(None), of)[0].split())
