@@ -21,7 +21,6 @@ from fsconsole.show.history import (
     APP,
     CPU,
     DEVICE,
-    FIRST_SLOT_S,
     MINUTE_S,
     PENDING,
     RunSnapshot,
@@ -418,13 +417,10 @@ def _whole_cell(snapshot: RunSnapshot) -> _Axis:
 
 def _from_load(trace: Trace, cell: CellState) -> Points:
     origin_s = _origin_s(cell)
-    # At first a slot holds one sample, which may be of its end.
-    reach_s = trace.slot_s if trace.slot_s == FIRST_SLOT_S else 0.0
-    return tuple(
-        (max(0.0, at_s - origin_s), figures)
-        for at_s, figures in trace.points
-        if at_s >= origin_s or at_s + reach_s > origin_s
-    )
+    points = tuple((at_s - origin_s, figures) for at_s, figures in trace.points if at_s + trace.slot_s > origin_s)
+    # The slot in which the load starts may have the rates of the step before, which would set the scale: only if it is all.
+    after = tuple(point for point in points if point[0] >= 0)
+    return after or tuple((0.0, figures) for _, figures in points)
 
 
 def _minute(snapshot: RunSnapshot) -> _Axis:

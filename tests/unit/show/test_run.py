@@ -367,6 +367,13 @@ def test_a_cell_and_its_ghost_begin_at_their_loads_and_the_axis_has_the_steps_si
     moved = strips(loading(), Plotted.MOVED, last_minute=False, width=120).plots[0]
     assert [one.points[0] for one in moved.series] == [(0.0, 4e6), (0.0, 12e6), (0.0, 4e6)]
     assert [(mark.name, mark.value) for mark in moved.steps][-1] == ("workload", 0.0)
+    # A slot that begins before the load has the rates of the step before it, unless nothing else is known.
+    for first in (1.5, 1.75):
+        points = ((first, (90e6, None, 0.0, 1.0)), (first + 0.5, (7e6, None, 0.0, 1.0)))
+        for known, expected in ((points, (first - 1.5, 7e6)), (points[:1], (0.0, 90e6))):
+            shown = replace(loading(), history=History(Trace(1, 0.5, known)))
+            found = strips(shown, Plotted.MOVED, last_minute=False, width=80).plots[0].series[0].points
+            assert found == ((expected,) if first > 1.5 or len(known) > 1 else ()), (first, found)
     longer = tuple((at / 2, (1e6, None, 0.0, 1.0)) for at in range(100))
     shown = replace(loading(), history=History(Trace(1, 0.5, longer)))
     assert strips(shown, Plotted.MOVED, last_minute=False, width=80).plots[0].x_max == 80
