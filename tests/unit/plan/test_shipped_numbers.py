@@ -314,7 +314,7 @@ git clone: command n=40800 cold git clone
 
 video
 # filebench 3.0, videoserver.f: 10 GB, writes of 1 MiB, 48 readers of 256 KiB; Netflix: 48 x 25 Mb/s
-x5
+x5 memory=1GiB
 ext4; xfs; btrfs
 record: create t=4 of=10GB b=1MiB
 viewers: read t=48 n=48 b=256KiB 60s at-once cold read>=150MB/s
