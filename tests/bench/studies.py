@@ -2,10 +2,10 @@
 
     python -m tests.bench.studies --size 16GiB --rounds 3 chinner-2012-writeback cao-2005-tiobench
 
-Each report goes to tests/bench/studies/NAME.md; with --curves its curves stand in it, and beside it in NAME.svg. What the
-rows show, and which published findings came out again, is written by hand in tests/bench/studies/README.md. The size is
-that of the device; plans scale to it themselves. With --sparse the device is a loop device over a file of holes, for
-plans that need more room than they fill.
+Each report goes to tests/bench/studies/NAME.md; with --map its layout maps stand in it, with the extent sizes over the file
+offset, with --curves its curves, and these beside it in NAME.svg. What the rows show, and which published findings came out
+again, is written by hand in tests/bench/studies/README.md. The size is that of the device; plans scale to it themselves. With
+--sparse the device is a loop device over a file of holes, for plans that need more room than they fill.
 """
 
 from __future__ import annotations
@@ -84,8 +84,10 @@ def sparse_device(size: str, folder: str) -> Iterator[str]:
         file.unlink()
 
 
-def study(name: str, plan: Path, device: str, runs: str, *, published: str, columns: str, curves: str) -> None:
-    """Run one plan and keep its report, with these columns in tables of their own, and the curves of others."""
+def study(
+    name: str, plan: Path, device: str, runs: str, *, published: str, columns: str, curves: str, has_map: bool
+) -> None:
+    """Run one plan and keep its report, with these columns in tables of their own, layout maps, and curves of others."""
     started_s = time.monotonic()
     consent = json.loads(told("plan", str(plan), "-d", device, "--runs", runs, "--json", "--cell", "0"))["consent"]
     words = ("run", str(plan), "-d", device, "--runs", runs, *(("--consent", consent) if consent else ()))
@@ -97,6 +99,8 @@ def study(name: str, plan: Path, device: str, runs: str, *, published: str, colu
         asked = told("results", "--runs", runs, "--format", "md", "--columns", columns)
         text += "\n## Further columns\n" + asked[asked.index("\n### ") :].partition("\n### Warnings")[0]
     REPORTS.mkdir(exist_ok=True)
+    if has_map:
+        text += f"\n## Layout\n\n```\n{told('results', '--runs', runs, '--map')}```\n"
     if curves:
         asked_curves = ("results", "--runs", runs, "--curves", "--columns", curves)
         text += f"\n## Curves\n\n```\n{told(*asked_curves)}```\n"
@@ -120,6 +124,9 @@ def main() -> None:
     parser.add_argument("--dir", default="/var/tmp", help="of the scratch file")
     parser.add_argument("--with", dest="published", default="", help="published table to lay beside")
     parser.add_argument("--columns", default="", help="further columns, in tables of their own at the end")
+    parser.add_argument(
+        "--map", dest="has_map", action="store_true", help="draw which file owns which part of the device"
+    )
     parser.add_argument("--curves", default="", help="columns to draw over the plan's numeric axis")
     parser.add_argument(
         "--set",
@@ -144,6 +151,7 @@ def main() -> None:
                     published=options.published,
                     columns=options.columns,
                     curves=options.curves,
+                    has_map=options.has_map,
                 )
 
 

@@ -151,3 +151,9 @@ async def test_the_race_of_the_tour_draws_curves(tmp_path: Path, size: tuple[int
         shown = await shows(pilot, "(end)")
         assert "on average" not in shown
         assert "mean rate" not in shown
+        # Below each of the four bars stands its curve, which isn't as high at all times.
+        rows = [line.partition("│")[2].rstrip() for line in shown.splitlines() if re.match(r" +│", line)]
+        lanes = [rows[at : at + len(rows) // 4] for at in range(0, len(rows), len(rows) // 4)]
+        assert len(lanes) == 4
+        assert all(len(lane) >= 2 and lane[0] != lane[-1] != "" for lane in lanes), shown
+        assert len({tuple(lane) for lane in lanes}) >= 3, shown

@@ -14,6 +14,7 @@ from tests.tui.at_devices import at_devices
 from tests.tui.at_plan import at_plan
 from tests.tui.device_lists import STORAGE_BOX, listed
 from tests.tui.harness import WIDE, console, drive, picture
+from tests.tui.living import AGAIN, NEXT, living_run
 from tests.tui.offers import said
 from tests.tui.recorded import all_recorded, recorded
 from tests.tui.test_confirm import DISK, confirming
@@ -50,6 +51,21 @@ async def cell(runs: Path) -> AsyncIterator[Pilot[None]]:
     async with drive(console(folder=recorded("grid", runs), runs_dir=runs), "4", size=WIDE) as pilot:
         await shows(pilot, "] Block")
         await pilot.press("enter")
+        yield pilot
+
+
+@asynccontextmanager
+async def run(runs: Path) -> AsyncIterator[Pilot[None]]:
+    with living_run(runs, again=True) as living:
+        async with drive(console(folder=living.folder, runs_dir=runs), "3", size=WIDE) as pilot:
+            living.record((*NEXT, *AGAIN))
+            living.sample(cell=2)
+            yield pilot
+
+
+@asynccontextmanager
+async def results(runs: Path) -> AsyncIterator[Pilot[None]]:
+    async with drive(console(folder=recorded("grid", runs), runs_dir=runs), "4", size=WIDE) as pilot:
         yield pilot
 
 
@@ -90,6 +106,18 @@ SCREENS: tuple[tuple[Opened, str, tuple[str, ...]], ...] = (
             r"^read-ahead, beside the raw device +11-21 15:49  finished +\+\*=# +4/4 +\d+",
             r"^enter Open .* i Import .* m Rename \? Keys q Quit$",
         ),
+    ),
+    (
+        run,
+        "2/3 cells",
+        # Two curves and the ghost, the last minute of CPU, pressure and disk beside each other.
+        (r"█ disk 410 MB/s   ■ app 812 MB/s   ░ disk, cell 1", r"lost if power fails now: 3\.10 GiB"),
+    ),
+    (
+        results,
+        "over time",
+        # Check and delete have bars of their own, and curves stand below the rows.
+        (r"check", r"durable delete"),
     ),
     (
         cell,

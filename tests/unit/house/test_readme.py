@@ -151,12 +151,13 @@ TABLES = {
 def default_of(key: Key) -> str:
     if key.is_required:
         return "required"
-    if isinstance(key.default, bool):
-        return str(key.default).lower()
-    if not key.default or key.default == (0, 0):
+    plain = key.kind.toml(key.default) if key.default is not None else ""
+    plain = plain[0] if isinstance(plain, list) and plain else plain
+    if isinstance(plain, bool):
+        return str(plain).lower()
+    # Nothing, unless a word stands for it.
+    if (not key.default and not isinstance(key.default, bool)) or key.default == (0, 0):
         return ""
-    plain = key.kind.toml(key.default)
-    plain = plain[0] if isinstance(plain, list) else plain
     return f'`"{plain}"`' if isinstance(plain, str) else str(plain)
 
 
