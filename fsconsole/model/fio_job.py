@@ -77,26 +77,39 @@ def read_fio_job(text: str, path: str) -> tuple[FioSection, ...]:
                 path, number, line[:40], "it stands before the first [section]", "Put [global] above it."
             )
         else:
-            sections[-1] = _with(sections[-1], _option(path, number, line), path)
+            section = sections[-1]
+            sections[-1] = replace(section, options=(*section.options, _option(path, number, line)))
     if all(section.is_global for section in sections):
         raise FioJobRefused(path, 1, "job", "there is no job in it", "At least one [section] beside [global].")
+    sections = [*_named(sections, path)]
     _require_sizes(sections, path)
     _require_job_count(sections, path)
     return tuple(sections)
 
 
-def _with(section: FioSection, option: FioOption, path: str) -> FioSection:
-    """Return a section with one more option; `name` takes the place of the name in its heading, as in fio."""
-    if option.name != "name":
-        return replace(section, options=(*section.options, option))
-    value = option.value or ""
-    if section.is_global:
-        why = "all jobs would have the same name"
-        raise FioJobRefused(path, option.line, f"name={value[:60]}", why, "Name each job by its own [section].")
-    if not _JOB_NAME.fullmatch(value) or value.startswith("global"):
-        why = "it is not a name for a job, whose files have it too" if value else "it has no value"
-        raise FioJobRefused(path, option.line, f"name={value[:60]}", why, "A name such as random-read.")
-    return replace(section, name=value)
+def _named(sections: Sequence[FioSection], path: str) -> Iterator[FioSection]:
+    """Yield the sections by the names that `name` gives, in place of those in their headings, as in fio."""
+    jobs = sum(not section.is_global for section in sections)
+    default: FioOption | None = None
+    for section in sections:
+        given = [option for option in section.options if option.name == "name"]
+        others = tuple(option for option in section.options if option.name != "name")
+        if section.is_global:
+            default = given[-1] if given else default
+            if given and jobs > 1:
+                why = f"all {jobs} jobs would have the same name"
+                raise _misnamed(path, given[-1], why, "Name each job by its own [section].")
+        elif named := given[-1] if given else default:
+            value = named.value or ""
+            if not _JOB_NAME.fullmatch(value) or value.startswith("global"):
+                why = "it is not a name for a job, whose files have it too" if value else "it has no value"
+                raise _misnamed(path, named, why, "A name such as random-read.")
+            section = replace(section, name=value)  # noqa: PLW2901
+        yield replace(section, options=others)
+
+
+def _misnamed(path: str, option: FioOption, why: str, hint: str) -> FioJobRefused:
+    return FioJobRefused(path, option.line, f"name={(option.value or '')[:60]}", why, hint)
 
 
 def _effective(sections: Sequence[FioSection]) -> Iterator[dict[str, FioOption]]:

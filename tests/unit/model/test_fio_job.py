@@ -249,8 +249,14 @@ def test_clones_at_growing_offsets_take_what_lies_before_them_too() -> None:
 def test_a_job_is_named_as_fio_names_it() -> None:
     job = "[heading]\nrw=write\nname=own name\nsize=1m\n"
     assert job_words(read_fio_job(job, "job.fio")) == ("--name=own name", "--rw=write", "--size=1m")
-    with pytest.raises(FioJobRefused, match=r"job\.fio:2: name=x: all jobs"):
-        read_fio_job("[global]\nname=x\n[a]\nrw=read\n", "job.fio")
+    # One job takes it from [global], unless it has its own; several would share it, and with it their files.
+    shared = "[global]\nname=x\nsize=1m\n[a]\nrw=read\n"
+    assert job_words(read_fio_job(shared, "job.fio")) == ("--name=global", "--size=1m", "--name=x", "--rw=read")
+    assert job_words(read_fio_job(f"{shared}name=y\n", "job.fio"))[-2] == "--name=y"
+    with pytest.raises(FioJobRefused, match=r"job\.fio:2: name=x: all 2 jobs"):
+        read_fio_job(f"{shared}[b]\nrw=read\n", "job.fio")
+    with pytest.raises(FioJobRefused, match=r"job\.fio:2: name=\.\./x: it is not a name"):
+        read_fio_job("[global]\nname=../x\n[a]\nrw=read\n", "job.fio")
 
 
 @pytest.mark.parametrize(
