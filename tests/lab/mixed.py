@@ -1,7 +1,8 @@
-"""One mixed plan on a raid5 array, for each kernel that the lab boots: these tests stand in a group of each."""
+"""One mixed plan on a raid5 array, and a load over threads, for each kernel that the lab boots: these tests stand in a group of each."""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,10 +17,11 @@ from fsconsole.model.state import CellStatus
 from fsconsole.plan.arrays import stripes_of
 from fsconsole.text import KIB
 from tests.lab.guest import fsconsole
-from tests.lab.kept import kept, rows_of
+from tests.lab.kept import KEPT, kept, rows_of
 from tests.lab.whole import MEMBERS, Whole, run_on_array
 
 PLAN = "tests/lab/mixed.toml"
+OVER_THREADS = "tests/lab/threads.toml"
 IN_ORDER = ("xfs", "ext4", "btrfs")
 """As the plan's seed shuffles them, on every kernel."""
 WRITTEN_BYTES, READ_BYTES = (2097152, 1245184), (1179648,)
@@ -78,3 +80,17 @@ def test_its_grid_has_the_rows_that_every_kernel_gave(mixed: Whole) -> None:
     recorded = {path.name: rows_of(path.read_text()) for path in GRIDS.glob("grid-*.md")}
     assert len(recorded) == 2
     assert set(recorded.values()) == {rows_of(printed.out)}, recorded
+
+
+@pytest.mark.soak
+def test_a_load_over_threads_becomes_a_curve_that_another_kernel_s_can_be_laid_beside() -> None:
+    planned = fsconsole("plan", OVER_THREADS, "--device", f"/dev/{MEMBERS[0]}", "--json", "--cell", "0")
+    assert planned.code == 0, planned.err
+    consent = json.loads(planned.out)["consent"]
+    done = fsconsole("run", OVER_THREADS, "--device", f"/dev/{MEMBERS[0]}", "--consent", consent, "--json")
+    assert (done.code, done.err) == (0, ""), done
+    KEPT.mkdir(exist_ok=True)
+    file = KEPT / f"threads-{os.uname().release}.fsrun"
+    file.unlink(missing_ok=True)
+    exported = fsconsole("export", "latest", str(file))
+    assert exported.code == 0, exported.err

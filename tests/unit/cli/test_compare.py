@@ -12,6 +12,7 @@ import pytest
 from fsconsole.cli.compare import labelled
 from fsconsole.errors import ExitCode, Misused
 from fsconsole.errors.runs import RunsDiffer
+from fsconsole.journal.importing import import_run
 from fsconsole.journal.store import create_run
 from fsconsole.model import events
 from fsconsole.model.figures import Measurement
@@ -24,6 +25,8 @@ from fsconsole.results.environment import Varied
 from tests.unit.cli.recorded import CELL_DONE, STARTED, WHOLE, make_run, run_command, write
 from tests.unit.results import build
 from tests.unit.results.test_curves import over_threads
+
+KERNELS = Path(__file__).parents[2] / "data/kernels"
 
 
 def test_two_runs_are_compared_and_a_difference_is_refused_with_the_option_to_give(tmp_path: Path) -> None:
@@ -124,6 +127,24 @@ def test_curves_of_two_runs_are_printed_in_80_columns_and_written_as_svg_each_na
     assert "6.1.0" in said
     assert "6.18.0" in said
     assert run_command(*words, "--svg", str(svg)).returncode == ExitCode.EXPORT_FAILED, "a file that is there stays"
+
+
+def test_curves_of_runs_of_two_real_kernels_stand_in_one_drawing(tmp_path: Path) -> None:
+    names = [import_run(str(file), str(tmp_path)).name for file in sorted(KERNELS.glob("threads-*.fsrun"))]
+    assert len(names) == 2
+    vary = ("--vary", "host,kernel,device")
+    words = ("compare", *names, "--runs", str(tmp_path), *vary, "--curves", "--columns", "write")
+    done = run_command(*words)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.search(r"^ *a ext4, 6\.1\.\S+ +b ext4, 6\.12\.\S+$", done.stdout, re.MULTILINE), done.stdout
+    for letter in "ab":
+        # Its three points, and the legend.
+        assert len(re.findall(rf"(?<![a-z]){letter}(?![a-z])", done.stdout)) == 4, done.stdout
+    svg = tmp_path / "curves.svg"
+    assert run_command(*words, "--svg", str(svg)).returncode == 0
+    said = "".join(ElementTree.parse(svg).getroot().itertext())  # noqa: S314 (it is our own)
+    assert "ext4, 6.1." in said
+    assert "ext4, 6.12." in said
 
 
 def run_over_threads(run_id: str, kernel: str) -> RunState:
