@@ -298,6 +298,12 @@ def test_from_a_new_box_five_keys_start_a_run(begun: tuple[Terminal, RunFolder])
     console.quit()
 
 
+def run_beside(runs: Path, other: RunFolder) -> RunFolder:
+    """Return the only run that is not the other one."""
+    (folder,) = set(list_runs(str(runs))) - {other}
+    return folder
+
+
 @pytest.mark.soak
 def test_after_a_first_run_a_plan_leads_to_a_grid_with_a_terminal_lost_on_the_way(
     opened: Opening, tmp_path: Path, begun: tuple[Terminal, RunFolder]
@@ -306,11 +312,13 @@ def test_after_a_first_run_a_plan_leads_to_a_grid_with_a_terminal_lost_on_the_wa
     two_journals_and_xfs(first)
     confirmed(first)
     assert {character for character in "".join(first.lines()) if not character.isascii()} <= SAFE
-    first.press("d")
+    # As d does: it leaves the run alone, and says how to come back.
+    first.press("C-c")
     first.wait_for(f"{ENDED} 0", "fsconsole")
+    assert is_alive(run_beside(runs, of_five_keys))
     first.close()
 
-    (folder,) = set(list_runs(str(runs))) - {of_five_keys}
+    folder = run_beside(runs, of_five_keys)
     second = opened(console_of(runs))
     # The question covers the head of the screen.
     second.wait_for("A run is in progress", "3 Show it")

@@ -18,11 +18,13 @@ from fsconsole.show.going import still_running
 from fsconsole.tui import app as tui_app
 from fsconsole.tui import keys, screens, widgets
 from fsconsole.tui.app import ConsoleApp
+from fsconsole.tui.widgets.lists import List
+from tests.tui.at_plan import catalog_answer
 from tests.tui.device_lists import FREE, NO_DEVICES, SCRATCH, listed
 from tests.tui.harness import Scripted, classes_in, console, drive, picture
 from tests.tui.keys_page import PAGE, page
 from tests.tui.living import living_run
-from tests.tui.recorded import recorded
+from tests.tui.recorded import all_recorded, recorded
 from tests.tui.waiting import shows, until
 
 CLASSES = (ConsoleApp, *classes_in(screens, DOMNode), *classes_in(widgets, DOMNode))
@@ -142,6 +144,32 @@ async def test_help_scrolls_by_the_keys_of_every_list_and_keeps_what_a_key_does_
         assert "raw rows." not in await shows(pilot, "Replaced rounds: show figures")
         await pilot.press("g")
         await shows(pilot, "raw rows.")
+
+
+@pytest.mark.parametrize("mode", ["1", "2", "3", "4", "5"])
+async def test_j_and_k_move_by_one_line_and_g_and_shift_g_go_to_the_ends_on_every_screen(
+    tmp_path: Path, mode: str
+) -> None:
+    all_recorded(tmp_path)
+    children = Scripted({"catalog": catalog_answer(), "devices": listed(FREE, SCRATCH)})
+    folder = recorded("grid", tmp_path / "other")
+    async with drive(console(children, folder=folder, runs_dir=tmp_path), mode) as pilot:
+
+        def items() -> list[List]:
+            return [one for one in pilot.app.screen.query(List) if one is pilot.app.focused and one.rows.count > 1]
+
+        await until(pilot, items, "a list with lines to move between")
+        at = items()[0]
+        await pilot.press("g")
+        first = at.cursor
+        for key, other, ended in (("j", "down", False), ("G", "end", True)):
+            await pilot.press("g", other)
+            expected = at.cursor
+            assert expected > first
+            await pilot.press("g", key)
+            assert at.cursor == expected, (mode, key)
+            await pilot.press("g" if ended else "k")
+            assert at.cursor == first, (mode, key)
 
 
 async def test_help_of_devices_has_one_sentence_for_each_key_and_no_values(tmp_path: Path) -> None:
