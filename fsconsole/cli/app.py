@@ -157,7 +157,7 @@ COMMANDS = (
     ("run", "fsconsole.cli.run", "Run a plan. Wipes the given devices."),
     ("quick", "fsconsole.cli.quick", "Compare filesystems without a plan file. Wipes the devices."),
     ("resume", "fsconsole.cli.run", "Resume a stopped or interrupted run."),
-    ("demo", "fsconsole.cli.run", "Compare five variants on a scratch device. Touches no disk."),
+    ("demo", "fsconsole.cli.run", "Compare five variants on a scratch device. Formats no disk."),
     ("tour", "fsconsole.cli.console", "Show the console on a recorded run. Needs no root."),
     ("attach", "fsconsole.cli.run", "Follow a running run."),
     ("stop", "fsconsole.cli.run", "Stop after the current cell, or immediately; skip; pause."),

@@ -116,7 +116,7 @@ def demo(
     as_json: JsonLines = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
-    """Compare five variants on a temporary scratch device. Touches no disk; only the results stay."""
+    """Compare five variants on a temporary scratch device. Formats no disk; only the results stay."""
     from fsconsole.cli.devices import make_scratch
     from fsconsole.cli.viewer import Interrupts
     from fsconsole.client.engine import create_request, purpose_of

@@ -55,6 +55,7 @@ def advice_text(state: RunState, grid: Grid, of: Advice, place: Place, *, width:
     lines += ["", *_wrapped(f"{_headline(of)} Intervals at {level}.", width)]
     disturbed = disturbed_words(of, grid)
     lines += _wrapped(disturbed, width) if disturbed else []
+    lines += [line for doubt in _doubts(of, grid) for line in _wrapped(doubt, width)]
     for row in of.best:
         # No number: their order decides nothing, and apply-kit counts rows otherwise.
         lines += _row_lines(row, "*", of, grid, width)
@@ -85,7 +86,7 @@ def _headline(of: Advice) -> str:
 
 def disturbed_words(of: Advice, grid: Grid) -> str:
     """Return that at least a quarter of the rows' cells were disturbed, by what, and the remedy; empty where fewer were."""
-    own = {index for row in (*of.best, *of.others) for one in row.candidate.rows for index in one.indexes}
+    own = _own_cells(of)
     cells: dict[WarningKind, set[int]] = {}
     for noted in grid.warnings:
         if noted.kind in CAUSES:
@@ -95,6 +96,25 @@ def disturbed_words(of: Advice, grid: Grid) -> str:
     counted = sorted(((len(of), kind.words) for kind, of in cells.items() if of), reverse=True)
     causes = ", ".join(f"{kind} in {count}" for count, kind in counted)
     return f"Disturbed: {causes} of {len(own)} cells. Run more rounds on a quiet machine before you rely on this."
+
+
+_REMEDIES = {
+    WarningKind.SHORT: "write more (file_size, files)",
+    WarningKind.NOT_COMPARABLE: "run the plan on the disk that is meant",
+}
+"""What of all cells alike is no difference between rows, but says how far their figures reach."""
+
+
+def _doubts(of: Advice, grid: Grid) -> Iterator[str]:
+    """Yield of what all cells of the rows are warned, and the remedy."""
+    own = _own_cells(of)
+    for kind, remedy in _REMEDIES.items():
+        if own <= {index for noted in grid.warnings if noted.kind is kind for index in noted.cells}:
+            yield f"All {len(own)} cells have the warning {kind.words}: {remedy} before you rely on this."
+
+
+def _own_cells(of: Advice) -> set[int]:
+    return {index for row in (*of.best, *of.others) for one in row.candidate.rows for index in one.indexes}
 
 
 def _title(row: Advised) -> str:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import Point, point_of
 from fsconsole.model.metrics import Metric
-from fsconsole.model.plan import ASSUME_CLEAN, Cell, Plan
+from fsconsole.model.plan import ASSUME_CLEAN, Cell, Plan, StepKind
 from fsconsole.model.sample import Sample
 from fsconsole.model.state import CellStatus, RunState, RunStatus
 from fsconsole.results.figures import cell_names
@@ -113,7 +113,9 @@ class Keeper:
             self._recent.append(replace(sample, per_cpu=()))
             self._minute.add(sample)
             point = point_of(sample)
-            self.add_best(point.write_bytes_s, point.read_bytes_s)
+            if sample.step != StepKind.EQUALISE.value:
+                # As best_before().
+                self.add_best(point.write_bytes_s, point.read_bytes_s)
             if point.cell is None:
                 continue
             current, began = self._current, began_ns(state, point.cell)
@@ -136,7 +138,6 @@ class Keeper:
                 # The clock begins anew with each boot: what was before it fits no curve.
                 return False
             self._oldest_ns = point.monotonic_ns
-            self.add_best(point.write_bytes_s, point.read_bytes_s)
             if point.cell is not None and not self._put_older(point, state):
                 return False
         return True

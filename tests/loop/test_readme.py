@@ -27,6 +27,7 @@ TESTED_ELSEWHERE = {
     "fsconsole cleanup": "tests/loop/test_kill_engine.py",
     "sudo ./bootstrap demo": "tests/loop/test_commands.py, tests/unit/house/test_bootstrap.py",
     "sudo ./bootstrap test": "",
+    "sudo ./bootstrap tour": "tests/tui/test_tour.py",
     "sudo ./bootstrap --version": "tests/unit/house/test_bootstrap.py",
     'sudo ln -s "$PWD/.venv/bin/fsconsole" /usr/local/sbin/': "tests/unit/house/test_bootstrap.py",
 }

@@ -215,9 +215,9 @@ class ResultsScreen(ConsoleScreen):
 Change: in % of the baseline, with its 95 % interval over n rounds. The strip draws it: * the change, | none, [ ] its ends.
 Bars and colours: full and green is better, lighter and red worse, faint undecided.
 n: rounds. The strip's head is its scale: /5 1 x5 goes from a fifth of the baseline to five times it.
-undecided +6: 6 more rounds would decide it. same: within 10 %. <10: decided, by less than 10 %.
+undecided +6: 6 more rounds decide it with a chance of 80 %. same: within 10 %. <10: decided, by less than 10 %.
 s sorts by the column at the cursor, which left and right move.
-Below: the row's verdict, why, its rounds as dots, other columns, and warnings with what to do (letters under warn)."""
+Below: the row's verdict, why, its rounds as dots (2: two at one place), other columns, and warnings with what to do (letters under warn)."""
     BINDINGS: ClassVar[list[BindingType]] = keys.bindings("results")
 
     def __init__(self) -> None:

@@ -133,6 +133,8 @@ class List(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         self.was_moved = False
         """True if the operator has moved the cursor or scrolled."""
         self._fitted = -1
+        self._sought = ""
+        """The key that the cursor is to be on, though rows that are made for a list without a size may lack it."""
         self._painted: list[Strip] = []
 
     @property
@@ -150,7 +152,7 @@ class List(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         at: the key to move the cursor to; afresh: from the first item on.
         """
         before, had_cursor = self.key, self.rows.has_cursor
-        self._make, self._fitted = make, self._width
+        self._make, self._fitted, self._sought = make, self._width, at
         self.rows = make(self._fitted)
         if had_cursor != self.rows.has_cursor:
             self.refresh_bindings()
@@ -256,11 +258,13 @@ class List(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         if self._make is not None and width != self._fitted:
             key, self._fitted = self.key, width
             self.rows = self._make(width)
-            found = self.rows.find(key)
+            found = self.rows.find(self._sought or key)
             self.cursor = self.cursor if found is None else found
+            if self.key != key:
+                self.post_message(self.Moved(self, self.key))
 
     def _move(self, item: int, step: int) -> None:
-        before, self.was_moved = self.key, True
+        before, self.was_moved, self._sought = self.key, True, ""
         self.cursor = self._nearest(item, step)
         self._settle()
         if self.key != before:

@@ -18,6 +18,7 @@ from fsconsole.journal.past import (
     Point,
     _latest,
     _thinned,
+    best_before,
     highest_before,
     point_of,
     points_before,
@@ -104,6 +105,12 @@ def test_points_are_what_whole_samples_say_read_backwards_without_gap_or_overlap
         following, points = points_before(folder.journal, following, 4)
         found += points
     assert [point.monotonic_ns // 10**9 for point in found] == list(range(10, -1, -1))
+
+
+def test_the_best_rates_are_not_those_of_preparing_the_device(folder: RunFolder) -> None:
+    _, one, two = samples()[:3]
+    write_samples(folder, (one, replace(two, step="equalise")))
+    assert best_before(folder.journal, 2**62)[0] == 512.0 * 7
 
 
 def test_only_targets_count_and_none_is_not_zero() -> None:

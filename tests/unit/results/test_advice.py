@@ -285,6 +285,30 @@ def test_advice_says_what_disturbed_the_cells_from_the_share_on_at_which_results
         assert answer["next"] == ("more rounds" if is_said else "take")
 
 
+@pytest.mark.parametrize(
+    ("kind", "remedy"),
+    [
+        (WarningKind.SHORT, "write more (file_size, files)"),
+        (WarningKind.NOT_COMPARABLE, "run the plan on the disk that is meant"),
+    ],
+)
+def test_advice_says_first_how_far_figures_reach_whose_cells_are_all_short_or_on_a_loop_device(
+    kind: WarningKind, remedy: str
+) -> None:
+    rates = (1.0e8, 1.0e8, 1.0e8)
+    times = {build.EXT4: (10.0, 10.0, 10.0), build.XFS: (20.0, 20.0, 20.0)}
+    state = of_times(times, {build.EXT4: rates, build.XFS: rates}, warnings=(kind,))
+    said = f"All 6 cells have the warning {kind.words}: {remedy} before you rely on this."
+    for known, is_said in (
+        (state, True),
+        (replace(state, cells=(replace(state.cells[0], warnings=()), *state.cells[1:])), False),
+    ):
+        grid = build_grid(known)
+        text = advice_text(known, grid, advise(known, grid, safety_of, parse_weights("durable=1,check=1")), PLACE)
+        assert (said in " ".join(text.split())) is is_said
+        assert not is_said or " ".join(text.split()).index(said) < " ".join(text.split()).index(" * ")
+
+
 def test_where_several_columns_make_the_lead_each_has_its_share_of_it() -> None:
     state = run_of({build.EXT4: {}, build.XFS: {Metric.DURABLE: 2.0, Metric.CHECK: 0.5}}, (1.0, 1.0, 1.0))
     grid = build_grid(state)

@@ -146,6 +146,9 @@ def test_the_last_minute_is_a_minute_and_the_best_rates_are_of_all_that_was_seen
     assert (recent[-1].monotonic_ns - recent[0].monotonic_ns) / S_NS == pytest.approx(MINUTE_S)
     assert len(recent) == MINUTE_S / FIRST_SLOT_S + 1
     best = Keeper()
-    best.add_older([point(2, write=5e6), point(1, write=None)], state_of(0))
-    best.add([sample(3, write=1e6)], state_of(0))
+    # Those of the past come from the journal; what prepared the device, whose zeros may count twice, is in neither.
+    best.add_best(5e6, None)
+    best.add([replace(sample(2, write=9e6), step="equalise"), sample(3, write=1e6)], state_of(0))
     assert best.history().best_write_bytes_s == 5e6
+    best.add([sample(4, write=6e6)], state_of(0))
+    assert best.history().best_write_bytes_s == 6e6
