@@ -55,6 +55,7 @@ async def test_a_console_that_is_killed_leaves_what_was_ticked_before(tmp_path: 
         wait_until((tmp_path / "fsconsole/draft-1.json").exists, "a kept draft")
     async with at_plan(state=tmp_path) as again:
         await again.sees("New plan  (not saved, kept ", "[x] ext4", "[ ] xfs")
+        await again.sees("n, then New plan, starts another.")
 
 
 async def test_where_a_draft_can_t_be_kept_it_says_so_and_why(tmp_path: Path) -> None:

@@ -117,6 +117,8 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         self.app.mode_change_signal.subscribe(self, self._on_mode)
         self.run_alone("spread", self.count.look_back)
         self.while_shown(_LOAD_S, self._tell_totals)
+        if self.edited.is_taken_over:
+            self.say("This plan was left unsaved, and is here again; n, then New plan, starts another.")
 
     def on_unmount(self) -> None:
         self.edited.close()

@@ -63,7 +63,12 @@ class EditedPlan:
         """Words for the title: that it isn't saved, and when it was kept; empty where it is saved."""
         if not self.is_changed:
             return ""
-        return f"not saved{self._kept_words if self.draft is self._taken_over else ''}"
+        return f"not saved{self._kept_words if self.is_taken_over else ''}"
+
+    @property
+    def is_taken_over(self) -> bool:
+        """True if the draft is that of another console, as it left it."""
+        return self.draft is self._taken_over
 
     @property
     def unkept(self) -> str:
