@@ -112,12 +112,14 @@ Without mkfs, in a directory: `fsconsole run FILE --directory DIR`.
         self._take_over()
         self.show_draft()
         self.query_one("#sections").focus()
-        asked = self.waiting("Asking what this machine supports; marks may change ...", self.machine.ask_catalog())
-        self.run_worker(asked, group="catalog", exclusive=True)
+        self.run_worker(self._ask_catalog(), group="catalog", exclusive=True)
         self.app.mode_change_signal.subscribe(self, self._on_mode)
         self.run_alone("spread", self.count.look_back)
         self.while_shown(_LOAD_S, self._tell_totals)
-        if self.edited.is_taken_over:
+
+    async def _ask_catalog(self) -> None:
+        await self.waiting("Asking what this machine supports; marks may change ...", self.machine.ask_catalog())
+        if self.edited.is_taken_over and not self.said:
             self.say("This plan was left unsaved, and is here again; n, then New plan, starts another.")
 
     def on_unmount(self) -> None:
