@@ -175,7 +175,8 @@ _HIGHEST = f"""SELECT (monotonic_ns - :began_ns) / :slot_ns AS slot, cell, max(w
     GROUP BY slot"""  # noqa: S608
 _BEST = """SELECT max(write), max(read) FROM
     (SELECT sum(write_sectors_s) AS write, sum(read_sectors_s) AS read FROM sample_device
-        WHERE sample BETWEEN ? AND ? AND sample NOT IN (SELECT id FROM sample WHERE step = 'equalise') AND device IN (SELECT id FROM gauged_device WHERE role = 'target')
+        WHERE sample BETWEEN ? AND ? AND sample NOT IN (SELECT id FROM sample WHERE step = 'equalise')
+            AND device IN (SELECT id FROM gauged_device WHERE role = 'target')
         GROUP BY sample)"""
 
 
@@ -231,7 +232,7 @@ def highest_before(path: str, last: int, began_ns: Callable[[int], int], slot_ns
 def best_before(path: str, last: int) -> tuple[float, float]:
     """Return the highest rates written and read in samples with ids up to last since the boot, in bytes/s; 0 for none.
 
-    Without those of preparing the device: of a request to zero that was refused the kernel counts the bytes all the same.
+    Without those of preparing the device: the kernel counts a refused request to zero and the zeros written instead.
     Raises JournalNewer, JournalUnusable, NotRoot.
     """
     with open_journal(path) as connection:

@@ -102,14 +102,14 @@ _REMEDIES = {
     WarningKind.SHORT: "write more (file_size, files)",
     WarningKind.NOT_COMPARABLE: "run the plan on the disk that is meant",
 }
-"""What of all cells alike is no difference between rows, but says how far their figures reach."""
+"""Remedies of warnings that all cells may share: they tell no rows apart, but limit what the figures are worth."""
 
 
 def _doubts(of: Advice, grid: Grid) -> Iterator[str]:
-    """Yield of what all cells of the rows are warned, and the remedy."""
+    """Yield each warning that all cells of the rows have, with its remedy."""
     own = _own_cells(of)
     for kind, remedy in _REMEDIES.items():
-        if own <= {index for noted in grid.warnings if noted.kind is kind for index in noted.cells}:
+        if own and own <= {index for noted in grid.warnings if noted.kind is kind for index in noted.cells}:
             yield f"All {len(own)} cells have the warning {kind.words}: {remedy} before you rely on this."
 
 

@@ -233,8 +233,9 @@ def _all_words(load: Workload) -> tuple[str, ...]:
 
 
 _LOAD_WORDS = 8
+"""How many words _load_words() returns."""
 _OWN = {*range(_LOAD_WORDS)}
-"""Places of _load_words(), which a row's name has of its own load."""
+"""Their places in _all_words(): a row's name has them of its own load already."""
 
 
 def _load_words(workload: Workload) -> tuple[str, ...]:

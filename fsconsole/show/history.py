@@ -114,7 +114,7 @@ class Keeper:
             self._minute.add(sample)
             point = point_of(sample)
             if sample.step != StepKind.EQUALISE.value:
-                # As best_before().
+                # Zeros may be counted twice there: see best_before().
                 self.add_best(point.write_bytes_s, point.read_bytes_s)
             if point.cell is None:
                 continue

@@ -134,7 +134,7 @@ class List(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         """True if the operator has moved the cursor or scrolled."""
         self._fitted = -1
         self._sought = ""
-        """The key that the cursor is to be on, though rows that are made for a list without a size may lack it."""
+        """The key that show() was asked for: rows made before the first layout, for no lines, may lack it."""
         self._painted: list[Strip] = []
 
     @property
@@ -258,7 +258,8 @@ class List(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         if self._make is not None and width != self._fitted:
             key, self._fitted = self.key, width
             self.rows = self._make(width)
-            found = self.rows.find(self._sought or key)
+            found = self.rows.find(self._sought) if self._sought else None
+            found = self.rows.find(key) if found is None else found
             self.cursor = self.cursor if found is None else found
             if self.key != key:
                 self.post_message(self.Moved(self, self.key))
