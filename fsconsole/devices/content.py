@@ -22,49 +22,64 @@ from fsconsole.model.command import Command, Executor
 from fsconsole.model.device import ContentSample, Signature, Usage
 from fsconsole.model.wire import from_plain
 from fsconsole.system.files import opened
-from fsconsole.text import MIB, decode
+from fsconsole.text import MIB, TIB, decode
 from fsconsole.units import format_guess
 
 BLOCK_BYTES = 4096
 SPREAD_BLOCKS = 64
-_ENDS_MIB = 16
+ENDS_MIB = 16
 """Partition tables, labels and superblocks lie here, and most writes by hand start here."""
 _COPIES_MIB = (32, 64, 128, 256 * 1024)
 """Offsets at which ext (with blocks of 2 and 4 KiB) and btrfs keep the next copies of a superblock that may have been wiped."""
+_XFS_GROUPS = (2, 4, 8, 16, 32)
+"""Numbers of allocation groups that mkfs.xfs chooses (xfsprogs, libxfs/topology.c). Each group begins with a superblock."""
+_XFS_LARGEST_GROUP_BYTES = TIB - BLOCK_BYTES
+"""A group has at most 2^28 - 1 blocks (XFS_AG_MAX_BLOCKS)."""
 _OF_THREAD = threading.local()
 _END_BYTES = 2**20
 _ZEROS = bytes(_END_BYTES)
 """Offsets of signatures: within the first and the last MiB, but for copies (ZFS labels, md 0.90 and 1.0, GPT)."""
 
 
-def sample_offsets(size_bytes: int, *, at_ends: bool = True) -> tuple[int, ...]:
-    """Return where the sampled blocks start: 64 spread evenly, and one of every MiB of the first and the last 16 MiB.
+def sample_offsets(size_bytes: int) -> tuple[int, ...]:
+    """Return the byte offsets of the sampled blocks of BLOCK_BYTES, ascending.
 
-    A listing needs no more than the spread ones: at_ends is for what is compared.
-
-    The first and the last block are among them. A device of fewer than 64 blocks is sampled whole. All but the last
-    are multiples of 4 KiB; the last one ends with the device, whose size is a multiple of its logical sector.
+    64 blocks are spread evenly; one lies in each MiB of the first and last 16 MiB, and one at each place where ext,
+    btrfs and xfs keep the next copies of a superblock.
+    A device of at most 64 blocks is sampled whole. The last block ends with the device; its offset is a multiple of
+    the logical sector, the others are multiples of 4 KiB.
     """
     last = max(size_bytes - BLOCK_BYTES, 0)
     if size_bytes <= SPREAD_BLOCKS * BLOCK_BYTES:
         return (*range(0, last, BLOCK_BYTES), last)
     steps = SPREAD_BLOCKS - 1
     spread = (last * step // steps // BLOCK_BYTES * BLOCK_BYTES for step in range(steps))
-    copies = (at * MIB for at in _COPIES_MIB if at * MIB < last)
-    start = range(0, min(_ENDS_MIB * MIB, last), MIB)
-    end = (at // BLOCK_BYTES * BLOCK_BYTES for at in range(max(size_bytes - _ENDS_MIB * MIB, 0), last, MIB))
-    return tuple(sorted({*spread, *copies, *(start if at_ends else ()), *(end if at_ends else ()), last}))
+    copies = (at for at in (*(at * MIB for at in _COPIES_MIB), *_xfs_copies(size_bytes)) if at < last)
+    start = range(0, min(ENDS_MIB * MIB, last), MIB)
+    end = (at // BLOCK_BYTES * BLOCK_BYTES for at in range(max(size_bytes - ENDS_MIB * MIB, 0), last, MIB))
+    return tuple(sorted({*spread, *copies, *start, *end, last}))
 
 
-def sample_content(path: str, size_bytes: int, *, at_ends: bool = True) -> ContentSample:
-    """Read the sampled blocks, and both ends whole, past the page cache where the device allows; return what they hold.
+def _xfs_copies(size_bytes: int) -> Iterator[int]:
+    """Yield where xfs may keep the first copies of its superblock: at the start of its groups, rounded up to a block."""
+    if size_bytes <= 2 * ENDS_MIB * MIB:
+        return
+    blocks = size_bytes // BLOCK_BYTES
+    yield from (-(-blocks // groups) * BLOCK_BYTES for groups in _XFS_GROUPS)
+    # Four groups are the rule, and the last two copies may be all that is left.
+    yield from (-(-blocks // 4) * BLOCK_BYTES * group for group in (2, 3))
+    yield _XFS_LARGEST_GROUP_BYTES
+
+
+def sample_content(path: str, size_bytes: int) -> ContentSample:
+    """Read the sampled blocks and the first and last MiB, past the page cache where the device allows.
 
     Raises OSError, also where a block can't be read whole.
     """
     digest, read, nonzero = hashlib.sha256(), 0, 0
-    parts = [(sample_offsets(size_bytes, at_ends=at_ends), BLOCK_BYTES)]
-    # What a format keeps beside a signature that was wiped lies anywhere there.
-    parts += [((0, max(size_bytes - _END_BYTES, 0)), _END_BYTES)] if at_ends else []
+    # Formats keep metadata anywhere in the first and last MiB, also after a signature was wiped.
+    ends = (0, max(size_bytes - _END_BYTES, 0))
+    parts = [(sample_offsets(size_bytes), BLOCK_BYTES), (ends, _END_BYTES)]
     for offsets, length in ((offsets, min(length, size_bytes)) for offsets, length in parts):
         for block in _read_past_cache(path, offsets, length):
             digest.update(block)

@@ -23,8 +23,6 @@ class GateContext:
     min_bytes: int = 0
     max_bytes: int = 0
     """0: no upper limit."""
-    is_listing: bool = False
-    """True where it is only shown whether a device is blank, and nothing is compared."""
     holds_lock: bool = False
     """True while this run holds the lock of claims.lock_disks()."""
     content_is_ours: bool = False

@@ -358,8 +358,7 @@ def _from_signatures(
 def _with_content(evidence: Evidence, context: GateContext) -> Evidence:
     try:
         device = evidence.device
-        at_ends = device.is_scratch or not context.is_listing
-        content = sample_content(device.path, device.size_bytes, at_ends=at_ends)
+        content = sample_content(device.path, device.size_bytes)
         signatures = placed(evidence.signatures, evidence.partitions, context.marks)
     except OSError as error:
         return _unread(evidence, "its content", error_reason(error))

@@ -89,9 +89,7 @@ def _look_at(chosen: Sequence[Device], snapshot: MachineSnapshot, runs_dir: str,
     answering = [device for device in chosen if device.name not in looks]
     in_use = {d.name for d in answering if device_state(d, snapshot.graph).claim is Claim.IN_USE}
     for_the_gate = [(device, device.path) for device in answering if device.name not in in_use]
-    for evidence in gather(
-        for_the_gate, snapshot, GateContext(executor, runs_dir, load_catalog().marks, is_listing=True)
-    ):
+    for evidence in gather(for_the_gate, snapshot, GateContext(executor, runs_dir, load_catalog().marks)):
         own = (found.signature for found in evidence.signatures if found.device == evidence.device)
         looks[evidence.device.name] = (tuple(own), find_hazards(evidence))
     probed = [d for d in answering if d.name in in_use and d.name not in measured and d.size_bytes]

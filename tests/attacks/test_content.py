@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from fsconsole.devices import scratch
-from fsconsole.devices.gate import GateReport, check_consent, consent_code, require, require_same
+from fsconsole.devices.consent import check_consent, consent_code
+from fsconsole.devices.gate import GateReport, require, require_same
 from fsconsole.errors.targets import ConsentMissing, ConsentStale, DeviceChanged, DeviceRefused
 from fsconsole.system import block
 from fsconsole.system.files import opened
@@ -158,6 +159,7 @@ KEPT: dict[str, tuple[int, bytes]] = {
     "VMFS": (MIB, b"\x0d\xd0\x01\xc0"),
     "ext, the second superblock, blocks of 1 KiB": (8193 * KIB + 56, b"\x53\xef"),
     "ext, the second superblock, blocks of 2 KiB": (32 * MIB + 56, b"\x53\xef"),
+    "xfs, the second superblock": (40 * MIB, b"XFSB"),
     "btrfs, the second superblock": (64 * MIB + 64, b"_BHRfS_M"),
     "ext, the second superblock, blocks of 4 KiB": (128 * MIB + 56, b"\x53\xef"),
     "bcachefs, the last superblock": (24 - MIB, b"\xc6\x85\x73\xf6\x66\xce\x90\xa9"),

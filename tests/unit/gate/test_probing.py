@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,7 +26,7 @@ from fsconsole.errors.runs import ToolFailed
 from fsconsole.model.command import CommandResult, ResourceUsage
 from fsconsole.model.device import Signature
 from fsconsole.model.device import Usage as SignatureUsage
-from fsconsole.text import MIB
+from fsconsole.text import MIB, TIB
 from tests.fakes import FakeExecutor
 from tests.unit.gate.made import SDB, device, found, number, signature
 
@@ -87,7 +89,7 @@ def test_sampled_blocks_are_inside_and_among_them_the_first_and_the_last(size_by
     assert offsets[0] == 0
     assert offsets[-1] + min(BLOCK_BYTES, size_bytes) == size_bytes
     assert list(offsets) == sorted(set(offsets))
-    assert len(offsets) <= SPREAD_BLOCKS + 2 * 16 + 4
+    assert len(offsets) <= SPREAD_BLOCKS + 2 * 16 + 12
     assert all(offset % BLOCK_BYTES == 0 for offset in offsets[:-1])
     whole = size_bytes <= SPREAD_BLOCKS * BLOCK_BYTES
     assert len(offsets) >= SPREAD_BLOCKS or whole
@@ -98,6 +100,17 @@ def test_each_mib_of_the_first_and_the_last_16_is_looked_into(size_bytes: int) -
     mibs = {offset // MIB for offset in sample_offsets(size_bytes)}
     last = size_bytes // MIB
     assert mibs >= {*range(min(16, last)), *range(max(last - 16, 0), last)}
+
+
+@pytest.mark.skipif(shutil.which("mkfs.xfs") is None, reason="xfsprogs is not installed")
+@pytest.mark.parametrize("size_bytes", [300 * MIB, 1025 * MIB + 3 * 4096, 20000 * MIB, 5 * TIB])
+def test_samples_hit_copies_of_xfs_superblock(tmp_path: Path, size_bytes: int) -> None:
+    image = tmp_path / "image"
+    with image.open("wb") as file:
+        file.truncate(size_bytes)
+    made = subprocess.run(["mkfs.xfs", "-N", str(image)], check=True, capture_output=True, text=True).stdout
+    group_blocks = int(made.split("agsize=")[1].split()[0])
+    assert group_blocks * 4096 in sample_offsets(size_bytes)
 
 
 def test_one_byte_in_a_sampled_block_is_seen_and_a_device_shorter_than_it_says_is_an_error(

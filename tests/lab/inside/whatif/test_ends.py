@@ -101,7 +101,7 @@ def _stored_on_it_stays_until_it_is_agreed_upon(folder: RunFolder, array: str) -
 def _write_unsampled(array: str) -> None:
     with open(array, "r+b", buffering=0) as file:
         size_bytes = file.seek(0, os.SEEK_END)
-        sampled = {offset // BLOCK_BYTES for offset in sample_offsets(size_bytes, at_ends=True)}
+        sampled = {offset // BLOCK_BYTES for offset in sample_offsets(size_bytes)}
         # The first MiB is read whole.
         blocks = range(2**20 // BLOCK_BYTES, size_bytes // BLOCK_BYTES)
         file.seek(BLOCK_BYTES * next(n for n in blocks if n not in sampled))
