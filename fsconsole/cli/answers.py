@@ -12,7 +12,15 @@ from fsconsole.devices.scratch import ScratchAnswer, ScratchListAnswer
 from fsconsole.devices.state import DevicesAnswer
 from fsconsole.engine.cleanup import Cleaned
 from fsconsole.journal.events import NAMES
-from fsconsole.model.answers import FilesystemsAnswer, KitVerified, KitWritten, LevelsAnswer, PlanAnswer, ReadTestAnswer
+from fsconsole.model.answers import (
+    FilesystemsAnswer,
+    KitVerified,
+    KitWritten,
+    LevelsAnswer,
+    PlanAnswer,
+    ProveAnswer,
+    ReadTestAnswer,
+)
 from fsconsole.model.contract import SCHEMA, Document, contract_of, document_text, tagged
 from fsconsole.model.run import StartedRun
 from fsconsole.model.sample import Sample
@@ -123,6 +131,7 @@ ANSWERS: Mapping[str, tuple[object, ...]] = {
     "scratch list": (contract_of(ScratchListAnswer),),
     "scratch attach": (contract_of(ScratchAnswer),),
     "scratch remove": (contract_of(ScratchAnswer),),
+    "prove": (contract_of(ProveAnswer),),
     "plan": (contract_of(PlanAnswer), contract_of(PlansAnswer)),
     "run": _STARTED,
     "quick": (contract_of(PlanAnswer), *_FOLLOWED),

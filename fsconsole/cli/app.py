@@ -153,6 +153,7 @@ COMMANDS = (
     ("gauges", "fsconsole.cli.gauges", "Live gauges of devices, CPUs and dirty pages."),
     ("catalog", "fsconsole.cli.catalog", "List filesystems and options, and what this machine supports."),
     ("scratch", "fsconsole.cli.devices", "Create, list and remove scratch devices, safe to wipe."),
+    ("prove", "fsconsole.cli.prove", "Prove that devices are free, or free and blank. Read-only."),
     ("plan", "fsconsole.cli.plan", "Dry run: cells, commands, data loss, and the consent code."),
     ("run", "fsconsole.cli.run", "Run a plan. Wipes the given devices."),
     ("quick", "fsconsole.cli.quick", "Compare filesystems without a plan file. Wipes the devices."),

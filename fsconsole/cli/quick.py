@@ -104,7 +104,7 @@ def _prepared(
 
 def _require_consent(consent: str, prepared: Prepared, again: str) -> None:
     """Raise ConsentMissing, whose hint is the command with the code, or ConsentStale."""
-    from fsconsole.devices.gate import check_consent
+    from fsconsole.devices.consent import check_consent
     from fsconsole.errors.targets import ConsentMissing, ConsentStale
 
     try:

@@ -62,7 +62,7 @@ def run(
     """
     from fsconsole.cli.viewer import Interrupts
     from fsconsole.client.engine import create_request
-    from fsconsole.devices.gate import check_consent
+    from fsconsole.devices.consent import check_consent
     from fsconsole.journal.store import make_run_id
     from fsconsole.preflight.prepare import check_seen, prepare, require_ready
     from fsconsole.system.run import RealExecutor

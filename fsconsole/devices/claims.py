@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 
-from fsconsole.devices.evidence import Relation, Relative, Use, UseKind
+from fsconsole.devices.evidence import HiddenProcess, Relation, Relative, Use, UseKind
 from fsconsole.devices.graph import DeviceGraph, number_of
 from fsconsole.devices.snapshot import take_snapshot
 from fsconsole.devices.uses import mounted_numbers
@@ -293,19 +293,20 @@ def _generic_nodes(device: Device) -> Iterator[tuple[Target, str]]:
                 yield (found.st_dev, found.st_ino), path
 
 
-def hidden_processes() -> tuple[str, ...]:
-    """Return the processes whose descriptors stay hidden even from root, "process 1 (init)", by pid.
+def hidden_processes() -> tuple[HiddenProcess, ...]:
+    """Return the processes whose descriptors stay hidden even from root, by pid.
 
-    A security module does that, or a sandbox; on a plain system there are none. In a container with a PID namespace of
-    its own all of the host's are hidden, and the kernel's threads with them.
+    A security module or a sandbox hides them; a plain system has none. A container with a PID namespace of its own
+    hides all processes of the host, kernel threads included.
     """
-    hidden = [] if read_text_or("/proc/2/comm", "") == "kthreadd" else ["a process outside of this container"]
+    is_host = read_text_or("/proc/2/comm", "") == "kthreadd"
+    hidden = [] if is_host else [HiddenProcess(0, "a process outside of this container")]
     for pid in sorted(numbers_in("/proc")):
         try:
             for name in os.listdir(f"/proc/{pid}/fd")[:1]:
                 os.readlink(f"/proc/{pid}/fd/{name}")
         except PermissionError:
-            hidden.append(f"process {pid} ({read_text_or(f'/proc/{pid}/comm', 'gone')})")
+            hidden.append(HiddenProcess(pid, f"process {pid} ({read_text_or(f'/proc/{pid}/comm', 'gone')})"))
         except (FileNotFoundError, ProcessLookupError):
             # It has ended, or closed that one.
             continue

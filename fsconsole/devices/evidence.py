@@ -85,6 +85,14 @@ class Use(NamedTuple):
     """The number of the device that claims it (a loop over it); 0 where no device does."""
 
 
+class HiddenProcess(NamedTuple):
+    """A process whose descriptors cannot be read. pid is 0 for all those outside of this container."""
+
+    pid: int
+    label: str
+    """"process 1 (init)"."""
+
+
 class SystemPlace(NamedTuple):
     """A folder that the machine or the run lives in, with every device from its filesystem down to the disks."""
 
@@ -135,8 +143,8 @@ class Evidence:
     """Files such as /etc/fstab that name the device or a partition of it, though nothing uses it now."""
     is_uncounted: bool = False
     """True where the kernel counts no writes to it, or somebody keeps it too busy to read the count."""
-    hidden_processes: tuple[str, ...] = ()
-    """Processes, "process 1 (init)", that show their descriptors to nobody, not even to CAP_SYS_PTRACE."""
+    hidden_processes: tuple[HiddenProcess, ...] = ()
+    """Processes that show their descriptors to nobody, not even to CAP_SYS_PTRACE."""
     min_bytes: int = 0
     max_bytes: int = 0
     """0: no upper limit."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
-import json
 import os
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -39,8 +37,10 @@ from fsconsole.devices.evidence import (
 from fsconsole.devices.fingerprint import NOT_COUNTED, changes, placed, sectors_written
 from fsconsole.devices.graph import DeviceGraph, number_of, relatives
 from fsconsole.devices.hazards import (
+    CONTENT_QUESTIONS,
     SCRATCH_KEPT,
     TOO_SMALL,
+    USE_QUESTIONS,
     find_hazards,
     is_refused,
     signature_words,
@@ -52,13 +52,14 @@ from fsconsole.devices.uses import active_groups, btrfs_without, named_in, volum
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import (
     ConsentMissing,
-    ConsentStale,
     DeviceChanged,
     DeviceLocked,
     DeviceMounted,
     DeviceOpen,
     DeviceRefused,
     DeviceTooSmall,
+    NotAlone,
+    NotBlank,
 )
 from fsconsole.model.command import Executor
 from fsconsole.model.device import (
@@ -71,7 +72,6 @@ from fsconsole.model.device import (
     Verdict,
 )
 from fsconsole.model.run import Target
-from fsconsole.model.wire import to_plain
 from fsconsole.system.block import notice_medium
 from fsconsole.system.files import read_text
 from fsconsole.system.locks import is_locked
@@ -385,7 +385,7 @@ def _unread(evidence: Evidence, source: str, why: str) -> Evidence:
 
 
 _MOUNTS = frozenset({UseKind.MOUNT, UseKind.BTRFS})
-_PASSING = frozenset({UseKind.OPEN, UseKind.BUSY})
+PASSING = frozenset({UseKind.OPEN, UseKind.BUSY})
 """Claims that may end by themselves: a monitor, a mount namespace that is given up later than its mounts elsewhere."""
 
 
@@ -409,8 +409,6 @@ class GateReport:
     """Text that tells it from that one: the end of its serial number, or its place."""
     loss: str
     """Content that would be lost, in words that complete "holds ..."."""
-    is_blank: bool
-    """True where no signature, partition or data was found on it, looked for or not: ask after require()."""
 
     @property
     def identity(self) -> Identity:
@@ -421,6 +419,17 @@ class GateReport:
     def is_shared(self) -> bool:
         """True for a part of a disk that holds the system too."""
         return any(hazard.check == SHARED for hazard in self.hazards)
+
+    @property
+    def is_free(self) -> bool:
+        """True if nothing uses the device or expects it later; a use that cannot be determined counts as one."""
+        return not any(hazard.verdict is Verdict.REFUSED or hazard.check in USE_QUESTIONS for hazard in self.hazards)
+
+    @property
+    def is_blank(self) -> bool:
+        """True if nothing is on a free device that has a disk of its own, apart from the system."""
+        has_content = any(hazard.check in CONTENT_QUESTIONS for hazard in self.hazards)
+        return self.is_free and not has_content and not self.is_shared
 
     @property
     def refusals(self) -> tuple[Hazard, ...]:
@@ -462,7 +471,6 @@ def inspect_device(path: str, context: GateContext) -> GateReport:
         lookalike=alike[0].path if alike else "",
         mark=(snapshot.graph.serial_end(device) or place) if alike else "",
         loss="; ".join(dict.fromkeys(loss)) or _no_loss(content),
-        is_blank=not loss,
     )
 
 
@@ -503,7 +511,7 @@ def require(report: GateReport) -> None:
     Raises DeviceMounted, DeviceLocked, DeviceTooSmall, DeviceOpen or DeviceRefused, with the reason and the remedy.
     """
     path = report.device.path
-    if report.refusals and {hazard.check for hazard in report.refusals} <= _PASSING:
+    if report.refusals and {hazard.check for hazard in report.refusals} <= PASSING:
         raise DeviceOpen(path, report.refusals[0].reason, report.refusals[0].hint)
     for hazard in sorted(report.refusals, key=lambda hazard: hazard.check not in _MOUNTS):
         if hazard.check in _MOUNTS:
@@ -513,6 +521,23 @@ def require(report: GateReport) -> None:
         if hazard.check == TOO_SMALL:
             raise DeviceTooSmall(path, hazard.reason, hazard.hint)
         raise DeviceRefused(path, hazard.reason, hazard.hint)
+
+
+def require_free(report: GateReport) -> None:
+    """Raise unless the device is free. Raises what require() raises."""
+    require(report)
+    for hazard in report.hazards:
+        if hazard.check in USE_QUESTIONS:
+            raise DeviceRefused(report.device.path, hazard.reason, hazard.hint)
+
+
+def require_blank(report: GateReport) -> None:
+    """Raise unless the device is free and blank. Raises NotBlank, NotAlone, and what require() raises."""
+    require_free(report)
+    if reasons := [hazard.reason for hazard in report.hazards if hazard.check in CONTENT_QUESTIONS]:
+        raise NotBlank(report.device.path, "; ".join(reasons))
+    if reasons := [hazard.reason for hazard in report.hazards if hazard.check == SHARED]:
+        raise NotAlone(report.device.path, "; ".join(reasons))
 
 
 def require_same(report: GateReport, target: Target, known: Fingerprint) -> None:
@@ -534,59 +559,3 @@ def require_same(report: GateReport, target: Target, known: Fingerprint) -> None
         raise DeviceChanged(target.path, "its disk is shared with the system now")
     if report.needs_consent and not target.consent:
         raise ConsentMissing(target.path, report.loss)
-
-
-# Consent codes: short words for one device's identity and exactly what was shown on it.
-
-_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-"""Crockford's base 32: no I, L, O, U, so that a code can be read aloud and typed."""
-_GROUPS, _GROUP_CHARACTERS, _BITS = 3, 5, 5
-_MISREAD = str.maketrans("ILO", "110", "- ")
-
-
-def consent_code(reports: Sequence[GateReport]) -> str:
-    """Return the code, "7K2QX-9M4PT-0ABCD", for the devices that need consent, in this order; "" for none.
-
-    It fits one boot, one device and one state: the fingerprint and the hazards are hashed.
-    75 bits: nobody guesses it, and two states don't share it by chance.
-    """
-    asked = [report for report in reports if report.needs_consent]
-    return short_code(json.dumps([shown_on(report) for report in asked], sort_keys=True)) if asked else ""
-
-
-def short_code(text: str) -> str:
-    """Return 75 bits of the digest of a text, as three groups that can be read aloud."""
-    value = int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(), "big")
-    characters = [_ALPHABET[value >> _BITS * place & 31] for place in range(_GROUPS * _GROUP_CHARACTERS)]
-    text = "".join(characters)
-    return "-".join(text[i : i + _GROUP_CHARACTERS] for i in range(0, len(text), _GROUP_CHARACTERS))
-
-
-def shown_on(report: GateReport) -> dict[str, object]:
-    """Return all that is agreed to of a device: who it is, what speaks against wiping it, and what is on it.
-
-    Not who has it open for a moment: the gate refuses that until it is over, and the code must fit then.
-    """
-    return {
-        "fingerprint": to_plain(report.fingerprint),
-        "hazards": [(h.check, h.verdict.value, h.device, h.reason) for h in report.hazards if h.check not in _PASSING],
-    }
-
-
-def check_consent(code: str, reports: Sequence[GateReport]) -> None:
-    """Raise unless a run's code fits the devices as they are now; scratch devices alone need none.
-
-    Raises ConsentMissing for an empty code, ConsentStale for one that doesn't fit.
-    """
-    asked = [report for report in reports if report.needs_consent]
-    if not asked:
-        return
-    if not _plain(code):
-        raise ConsentMissing(asked[0].device.path, asked[0].loss)
-    if _plain(code) != _plain(consent_code(reports)):
-        raise ConsentStale(", ".join(report.device.path for report in asked))
-
-
-def _plain(code: str) -> str:
-    """Return a code as it is compared: upper case, no dashes or blanks, and the letters that Crockford maps."""
-    return code.upper().translate(_MISREAD)

@@ -10,10 +10,12 @@ from typing import NamedTuple
 from fsconsole.devices.evidence import Evidence, FoundSignature, Relation, UseKind
 from fsconsole.devices.fingerprint import left_digest
 from fsconsole.model.device import SHARED, Hazard, MdArray, Usage, Verdict
+from fsconsole.system.processes import INIT_PID
 from fsconsole.units import format_bytes
 
 TOO_SMALL, RESYNCING = "too-small", "resyncing"
-PARTITION, DATA, HIDDEN_PROCESS, SCRATCH_KEPT = "partition", "data", "hidden-process", "scratch-kept"
+PARTITION, DATA, SCRATCH_KEPT = "partition", "data", "scratch-kept"
+HIDDEN_PROCESS, HIDDEN_INIT = "hidden-process", "hidden-init"
 NAMED = "named"
 _OF_USAGE = {
     Usage.FILESYSTEM: "filesystem",
@@ -27,6 +29,7 @@ CONTENT_CHECKS = frozenset(_OF_USAGE.values()) | {PARTITION, DATA}
 QUESTIONS = CONTENT_CHECKS | {
     RESYNCING,
     HIDDEN_PROCESS,
+    HIDDEN_INIT,
     SCRATCH_KEPT,
     SHARED,
     NAMED,
@@ -36,6 +39,10 @@ QUESTIONS = CONTENT_CHECKS | {
     "uncounted",
 }
 """Checks that ask; all others refuse."""
+CONTENT_QUESTIONS = CONTENT_CHECKS | {SCRATCH_KEPT, "btrfs-member"}
+"""Questions about what is on a device: who agrees to lose that has answered them."""
+USE_QUESTIONS = QUESTIONS - CONTENT_QUESTIONS - {RESYNCING, SHARED, HIDDEN_INIT, "uncounted"}
+"""Questions that leave it open whether something uses the device, now or later."""
 
 HINTS = {
     "strange-node": "`fsconsole devices` lists the true names; remove the node if nobody needs it.",
@@ -77,7 +84,8 @@ HINTS = {
     "hidden-system": "Nothing has claimed it. `zpool status`, `findmnt /` and `lsblk` show what the system stands on.",
     "blank-twin": "`lsblk -o NAME,SIZE,SERIAL,HCTL` and the slot's light tell them apart; unplug the other one.",
     "uncounted": "`echo 1 > /sys/block/NAME/queue/iostats` turns the kernel's count on, but not that of linear arrays.",
-    HIDDEN_PROCESS: "`ps` tells what it is; in a container, run `fuser --verbose DEVICE` on the host before you agree.",
+    HIDDEN_PROCESS: "`ps` shows what it is; in a container, run `fuser --verbose DEVICE` on the host before you agree.",
+    HIDDEN_INIT: "A security module hides it. Init starts services and opens no disks for itself.",
 }
 """Every check with its hint, in the order in which they are told: what says most comes first. DEVICE is what it is about."""
 _ORDER = {check: place for place, check in enumerate(HINTS)}
@@ -230,7 +238,8 @@ def _questions(evidence: Evidence) -> Iterator[Case]:
         yield Case("uncounted", "has no count of writes, so that one before the start may go unnoticed")
     # The file of a scratch device was made by fsconsole for itself: there is nothing to look at.
     for process in () if evidence.device.is_scratch else evidence.hidden_processes:
-        yield Case(HIDDEN_PROCESS, f"may be open in {process}, which does not show what it has open")
+        check = HIDDEN_INIT if process.pid == INIT_PID else HIDDEN_PROCESS
+        yield Case(check, f"may be open in {process.label}, which does not show what it has open")
 
 
 def _kept(evidence: Evidence) -> str:

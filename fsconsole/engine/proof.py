@@ -13,17 +13,10 @@ from fsconsole.catalog.loader import load_catalog
 from fsconsole.devices import marker, scratch
 from fsconsole.devices.ask import require_answer
 from fsconsole.devices.claims import held_exclusively, lock_disks, lock_node, needs_hold
+from fsconsole.devices.consent import check_consent, consent_code
 from fsconsole.devices.evidence import GateContext
 from fsconsole.devices.fingerprint import NOT_COUNTED, is_written, left_digest, sectors_written
-from fsconsole.devices.gate import (
-    GateReport,
-    check_consent,
-    consent_code,
-    inspect_device,
-    require,
-    require_same,
-    take_fingerprint,
-)
+from fsconsole.devices.gate import GateReport, inspect_device, require, require_same, take_fingerprint
 from fsconsole.devices.graph import number_of
 from fsconsole.devices.hazards import RESYNCING
 from fsconsole.devices.identity import absence, differences, lasting_differences, read_identity

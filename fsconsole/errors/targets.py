@@ -325,7 +325,19 @@ class NotBlank(FsconsoleError, exit_code=ExitCode.CONSENT_MISSING):
     device: str
     loss: str
     sentence = "{device} is not blank: it {loss}."
-    advice = "Name a blank device; or, if all that may go, give --force: the kit's script still wants `--overwrite` for it by hand."
+    advice = (
+        "Name a blank device. If all of this may be lost: `apply-kit --force` writes the kit, and its "
+        "`apply.sh --overwrite DEVICE` wipes the device."
+    )
+
+
+class NotAlone(NotBlank):
+    """A blank device on a disk that holds the system too."""
+
+    sentence = "{device} {loss}: consent required."
+    advice = (
+        "If it may be formatted: `apply-kit --force` writes the kit, and its `apply.sh --overwrite DEVICE` formats it."
+    )
 
 
 class ConsentStale(FsconsoleError, exit_code=ExitCode.CONSENT_STALE):

@@ -200,6 +200,43 @@ class PowerAnswer(Wire, frozen=True):
     """Why no row gets a verdict, as a sentence; empty where rows can."""
 
 
+class DeviceProof(Wire, frozen=True):
+    """A device's identity at the moment of a proof, and the proof's outcome.
+
+    Scripts compare the identity with the device that they are about to write to.
+    """
+
+    number: str
+    """Major and minor number, "8:16"."""
+    diskseq: int
+    """The kernel's count of disks (Documentation/ABI/testing/sysfs-block); 0 before Linux 5.15."""
+    size_bytes: int
+    start_bytes: int
+    """Of a partition on its disk; 0 otherwise."""
+    loop_offset_bytes: int
+    loop_limit_bytes: int
+    """0: up to the end of the file."""
+    is_free: bool
+    is_blank: bool
+    """False also for a device in use, whose content is not looked at, and for one on a disk of the system."""
+
+
+class ProvedDevice(Wire, frozen=True):
+    """One device with its proof, and the reasons why it is not free or not blank."""
+
+    device: str
+    proof: DeviceProof
+    hazards: tuple[Hazard, ...]
+    loss: str
+    """Content that would be lost, in words that complete "holds ..."."""
+
+
+class ProveAnswer(Document, frozen=True):
+    """Devices in the order in which they were named."""
+
+    devices: tuple[ProvedDevice, ...]
+
+
 class PlanAnswer(Document, frozen=True):
     """A plan on its targets, with the code that agrees to the loss of what is on them."""
 

@@ -12,8 +12,9 @@ from itertools import permutations
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.devices.ask import require_answer
 from fsconsole.devices.claims import lock_paths
+from fsconsole.devices.consent import consent_code, short_code, shown_on
 from fsconsole.devices.evidence import GateContext
-from fsconsole.devices.gate import GateReport, consent_code, inspect_device, require, short_code, shown_on
+from fsconsole.devices.gate import GateReport, inspect_device, require
 from fsconsole.devices.graph import DeviceGraph
 from fsconsole.devices.hazards import SCRATCH_KEPT
 from fsconsole.devices.marker import proven_marker
@@ -115,9 +116,7 @@ def prepare(
         require_free_array_name()
     least, most = size_bounds(plan_file, catalog)
     context = GateContext(executor, runs_dir, catalog.marks, min_bytes=least, max_bytes=most)
-    for device in devices:
-        require_answer(device.path, device.size_bytes, executor)
-    reports = tuple(inspect_device(device.path, context) for device in devices)
+    reports = inspect_devices([device.path for device in devices], context)
     graph = take_snapshot().graph
     rates = measured_rates(runs_dir, [report.identity for report in reports])
     targets = tuple(
@@ -129,6 +128,17 @@ def prepare(
     seen = seen_codes(expanded, reports)
     is_refused = any(report.refusals for report in reports)
     return Prepared(expanded, reports, "" if is_refused else consent_code(reports), seen)
+
+
+def inspect_devices(paths: Sequence[str], context: GateContext) -> tuple[GateReport, ...]:
+    """Return the wipe gate's report on each device; none is read before all have answered.
+
+    Raises DeviceSilent, and what inspect_device() raises.
+    """
+    known = take_snapshot().devices
+    for device in (find_device(path, known) for path in paths):
+        require_answer(device.path, device.size_bytes, context.executor)
+    return tuple(inspect_device(path, context) for path in paths)
 
 
 def require_ready(prepared: Prepared, path: str) -> None:

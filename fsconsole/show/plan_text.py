@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
 from fsconsole import units
-from fsconsole.devices.hazards import HIDDEN_PROCESS
+from fsconsole.devices.hazards import HIDDEN_INIT, HIDDEN_PROCESS
 from fsconsole.model.answers import DirectoryAnswer, Findable, PlanAnswer, PowerAnswer, StepAnswer, TargetAnswer
 from fsconsole.model.device import DeviceKind, Verdict
 from fsconsole.model.plan import (
@@ -412,7 +412,7 @@ def target_told(target: TargetAnswer, *, is_meant: bool = True) -> Iterator[tupl
             yield printable(f"  REFUSED: {said}"), "bad"
         elif not hazard.reason.startswith("holds "):
             # What it holds was just said.
-            lead = "not known" if hazard.check == HIDDEN_PROCESS else "note"
+            lead = "not known" if hazard.check in (HIDDEN_PROCESS, HIDDEN_INIT) else "note"
             yield printable(f"  {lead}: {said}"), ""
 
 

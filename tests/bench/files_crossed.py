@@ -22,8 +22,9 @@ from types import FrameType
 import fsconsole
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.cli.main import main
+from fsconsole.devices.consent import consent_code
 from fsconsole.devices.evidence import GateContext
-from fsconsole.devices.gate import consent_code, inspect_device
+from fsconsole.devices.gate import inspect_device
 from fsconsole.plan.expand import build_plan
 from fsconsole.plan.planfile import NO_DEVICE
 from fsconsole.plan.read import read_plan

@@ -46,9 +46,9 @@ def refusals(report: GateReport) -> dict[str, str]:
 
 
 def questions(report: GateReport) -> dict[str, str]:
-    """Return the reasons of all questions by check; this machine's sandboxed processes are no matter here."""
+    """Return the reasons of all questions by check, but for processes that this machine's security module hides."""
     asked = (hazard for hazard in report.hazards if hazard.verdict is Verdict.ASKED)
-    return {hazard.check: hazard.reason for hazard in asked if hazard.check != "hidden-process"}
+    return {hazard.check: hazard.reason for hazard in asked if not hazard.check.startswith("hidden-")}
 
 
 def agreed(report: GateReport) -> Target:

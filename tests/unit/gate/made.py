@@ -101,7 +101,6 @@ def report(what: Evidence | None = None, who: Identity | None = None, *, needs_c
         lookalike="",
         mark="",
         loss="what is on it",
-        is_blank=False,
     )
 
 

@@ -8,9 +8,10 @@ import pytest
 
 from fsconsole.devices import gate
 from fsconsole.devices.claims import TOOLS_WITH_O_EXCL, needs_hold
+from fsconsole.devices.consent import check_consent, consent_code
 from fsconsole.devices.evidence import Relation, SystemPlace, Unread, UseKind
 from fsconsole.devices.fingerprint import NOT_COUNTED
-from fsconsole.devices.gate import GateReport, check_consent, consent_code, require, require_same
+from fsconsole.devices.gate import GateReport, require, require_same
 from fsconsole.devices.graph import DeviceGraph
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import (

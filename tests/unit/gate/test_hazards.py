@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fsconsole.devices.evidence import Evidence, Relation, SystemPlace, Unread, UseKind
+from fsconsole.devices.evidence import Evidence, HiddenProcess, Relation, SystemPlace, Unread, UseKind
 from fsconsole.devices.fingerprint import left_digest
 from fsconsole.devices.hazards import HINTS, QUESTIONS, SCRATCH_KEPT, find_hazards, is_refused
 from fsconsole.model.device import Device, MdArray, PlacedSignature, Usage, Verdict
@@ -43,6 +43,7 @@ def signed(kind: str, usage: Usage, uuid: str = "") -> Evidence:
     return evidence(signatures=(found(SDB, signature(kind, usage, uuid, "")),))
 
 
+INIT = HiddenProcess(1, "process 1 (init)")
 CASES: list[tuple[str, Evidence, str]] = [
     *((kind.value, evidence(SDB, uses=(use(kind, SDB),)), "is used") for kind in UseKind),
     ("system-disk", evidence(system_places=holds(SDB)), "is on the disk that holds /"),
@@ -95,14 +96,19 @@ CASES: list[tuple[str, Evidence, str]] = [
     ("data", evidence(content=sample(3)), "holds data: 3 of 64 sampled blocks are not zero"),
     (
         "hidden-process",
-        evidence(hidden_processes=("process 1 (init)",)),
+        evidence(hidden_processes=(HiddenProcess(77, "process 77 (vault)"),)),
+        "may be open in process 77 (vault), which does not",
+    ),
+    (
+        "hidden-init",
+        evidence(hidden_processes=(INIT,)),
         "may be open in process 1 (init), which does not",
     ),
 ]
 
 
 def test_a_scratch_device_has_no_hazard_where_there_is_nothing_to_do() -> None:
-    hidden = evidence(hidden_processes=("process 1 (init)",))
+    hidden = evidence(hidden_processes=(INIT,))
     assert find_hazards(hidden)
     assert find_hazards(replace(hidden, device=SCRATCH)) == ()
 
