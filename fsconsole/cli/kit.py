@@ -129,10 +129,11 @@ def _write(kit: Kit, directory: str) -> tuple[str, ...]:
     from fsconsole.kit.readme import readme_text
     from fsconsole.kit.script import script_text
     from fsconsole.model.wire import encode
+    from fsconsole.preflight.kit_devices import gate_facts
     from fsconsole.system.files import new_file
 
     texts = {
-        "apply.sh": (script_text(kit), 0o750),
+        "apply.sh": (script_text(kit, gate_facts()), 0o750),
         "playbook.yml": (playbook_text(kit), 0o640),
         "README.txt": (readme_text(kit), 0o640),
         _KIT: (encode(kit, indent=1) + "\n", 0o640),

@@ -10,7 +10,16 @@ from dataclasses import dataclass, field
 from fsconsole.catalog.filesystem import Filesystem
 from fsconsole.errors import Misused
 from fsconsole.kit.build import Wanted, following, kit_name, require_plain
-from fsconsole.kit.files import FSTAB, MDADM_CONFIGS, fstab_entry, managed_files, mdadm_line, unit_link, unit_name
+from fsconsole.kit.files import (
+    FSTAB,
+    MDADM_CONFIGS,
+    fstab_entry,
+    managed_files,
+    mdadm_line,
+    mount_point_pattern,
+    unit_link,
+    unit_name,
+)
 from fsconsole.kit.values import SCHEMA, Kit
 from fsconsole.model.answers import KitCheckAnswer
 
@@ -213,13 +222,13 @@ def _assignments(text: str) -> Iterator[tuple[str, str]]:
 def _other_mounts(kit: Kit, text: str) -> Iterator[str]:
     """Yield the lines of fstab beside the kit's own that name its mount point or its UUID."""
     names = {f"uuid={kit.uuid}", f"/dev/disk/by-uuid/{kit.uuid}"}
-    is_own_due = not kit.is_unit
+    is_own_due, place = not kit.is_unit, mount_point_pattern(kit.mount_point)
     for words in map(str.split, text.splitlines()):
         if len(words) < 2 or words[0].startswith("#"):
             continue
         if is_own_due and words == kit.fstab.split():
             is_own_due = False
-        elif words[0].replace('"', "").lower() in names or words[1].rstrip("/") == kit.mount_point:
+        elif words[0].replace('"', "").lower() in names or re.fullmatch(place, words[1]):
             yield " ".join(words)
 
 

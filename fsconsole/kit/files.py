@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -59,6 +60,16 @@ def unit_link(kit: Kit) -> str:
 def fstab_entry(kit: Kit) -> ManagedLine | None:
     """Return the line in fstab; None where a unit mounts it."""
     return None if kit.is_unit else ManagedLine(FSTAB, f"UUID={kit.uuid}", kit.fstab)
+
+
+def mount_point_pattern(mount_point: str) -> str:
+    """Return an extended regular expression for every spelling of a mount point in fstab: /srv/data/, //srv/./data.
+
+    Both awk and Python read it, so the letters that a mount point may have are not escaped by backslashes.
+    """
+    slash = "/+([.]/+)*"
+    names = (re.sub("([.+])", r"[\1]", name) for name in mount_point.strip("/").split("/"))
+    return slash + slash.join(names) + "(/+[.]?)*"
 
 
 def mdadm_line(kit: Kit) -> str:

@@ -7,16 +7,19 @@ import re
 from collections.abc import Sequence
 
 from fsconsole.catalog.loader import load_catalog
+from fsconsole.devices.content import BLOCK_BYTES, ENDS_MIB, sample_offsets
 from fsconsole.devices.evidence import GateContext
-from fsconsole.devices.gate import inspect_device, require
+from fsconsole.devices.gate import require_blank, require_free
 from fsconsole.devices.graph import number_of
-from fsconsole.devices.hazards import NAMED
 from fsconsole.devices.snapshot import take_snapshot
-from fsconsole.errors.targets import NotBlank
+from fsconsole.devices.uses import NAMED_IN
 from fsconsole.kit.build import BY_ID
+from fsconsole.kit.script import GateFacts
 from fsconsole.kit.values import KitDevice
 from fsconsole.model.command import Executor
 from fsconsole.model.device import Device
+from fsconsole.preflight.prepare import inspect_devices
+from fsconsole.text import MIB
 
 _PLAIN = re.compile(r"[A-Za-z0-9_+.:=@-]+")
 _RANKS = ("wwn-", "nvme-eui.", "nvme-uuid.", "scsi-", "ata-", "nvme-", "virtio-", "usb-")
@@ -26,19 +29,21 @@ _RANKS = ("wwn-", "nvme-eui.", "nvme-uuid.", "scsi-", "ata-", "nvme-", "virtio-"
 def kit_devices(paths: Sequence[str], executor: Executor, runs_dir: str, *, is_forced: bool) -> tuple[KitDevice, ...]:
     """Return the devices by their lasting names; forced: those that aren't blank, too.
 
-    Raises NotBlank, and what the gate raises of devices that are in use.
+    Raises what require_free() and require_blank() of the wipe gate raise.
     """
-    context = GateContext(executor, runs_dir, load_catalog().marks)
-    found = []
-    for path in paths:
-        report = inspect_device(path, context)
-        require(report)
-        expected = [hazard.reason for hazard in report.hazards if hazard.check == NAMED]
-        if not is_forced and (expected or not report.is_blank):
-            raise NotBlank(report.device.path, "; ".join(expected) or f"holds {report.loss}")
-        disk = take_snapshot().graph.disk(report.device)
-        found.append(KitDevice(lasting_name(report.device), report.device.size_bytes, lasting_name(disk)))
-    return tuple(found)
+    reports = inspect_devices(paths, GateContext(executor, runs_dir, load_catalog().marks))
+    for report in reports:
+        (require_free if is_forced else require_blank)(report)
+    graph = take_snapshot().graph
+    return tuple(
+        KitDevice(lasting_name(device), device.size_bytes, lasting_name(graph.disk(device)))
+        for device in (report.device for report in reports)
+    )
+
+
+def gate_facts() -> GateFacts:
+    """Return where the wipe gate looks, for an apply.sh that has to look by itself."""
+    return GateFacts(sample_offsets, BLOCK_BYTES, ENDS_MIB * MIB, NAMED_IN)
 
 
 def lasting_name(device: Device, folder: str = BY_ID) -> str:

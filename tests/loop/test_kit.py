@@ -12,7 +12,6 @@ import struct
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -22,12 +21,13 @@ from fsconsole.errors import ExitCode
 from fsconsole.inspect.features import parse_mkfs_features
 from fsconsole.kit.derive import derive
 from fsconsole.kit.lines import Destination, apply_lines
-from fsconsole.model.answers import KitVerified, KitWritten
+from fsconsole.model.answers import KitWritten
 from fsconsole.model.wire import decode_whole
 from fsconsole.text import MIB, TIB
 from tests.conftest import MakeLoopDevice, run
 from tests.loop.commands import fails
 from tests.loop.gate_cases import unchanged
+from tests.loop.places import Place, place_in
 from tests.loop.runs import FSCONSOLE, fsconsole
 from tests.unit.cli.contract import checked
 from tests.unit.kit.test_lines import UUID, variant_of
@@ -54,47 +54,12 @@ file_size = "64KiB"
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A mount namespace with an /etc of its own, in which a kit is applied, as on a machine of its own."""
-
-    pid: int
-    etc: Path
-
-    def run(self, *argv: str) -> subprocess.CompletedProcess[str]:
-        inside = ("nsenter", f"--target={self.pid}", "--mount", f"--wd={Path.cwd()}", *argv)
-        return subprocess.run(inside, check=False, capture_output=True, text=True)
-
-    def apply(self, kit: Path, *words: str) -> str:
-        done = self.run(str(kit / "apply.sh"), *words)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    def verify(self, kit: Path, code: int = 0) -> dict[str, str]:
-        """Return what differs: found by what was looked at."""
-        done = self.run(*FSCONSOLE, "verify-kit", str(kit), "--json")
-        assert done.returncode == code, done.stdout + done.stderr
-        checked("verify-kit", done.stdout)
-        answer = decode_whole(KitVerified, done.stdout)
-        assert answer.differences == (len(answer.checks) - sum(one.verdict == "same" for one in answer.checks))
-        return {one.what: one.found for one in answer.checks if one.verdict != "same"}
-
-
 @pytest.fixture
 def place(tmp_path: Path, loop_device: MakeLoopDevice) -> Iterator[Place]:
     # After loop_device, so that its mounts end before the devices do.
-    etc = tmp_path / "etc"
-    shutil.copytree("/etc", etc, symlinks=True, ignore_dangling_symlinks=True)
-    (etc / "fstab").write_text("# no newline at its end: UUID=x")
-    words = f"mount --bind {etc} /etc && echo ready && exec sleep 600"
-    holder = subprocess.Popen(
-        ("unshare", "--mount", "--propagation", "slave", "sh", "-c", words), stdout=subprocess.PIPE, text=True
-    )
-    assert holder.stdout is not None
-    assert holder.stdout.readline() == "ready\n"
-    yield Place(holder.pid, etc)
-    holder.send_signal(signal.SIGKILL)
-    holder.communicate()
+    with place_in(tmp_path) as made:
+        (made.etc / "fstab").write_text("# no newline at its end: UUID=x")
+        yield made
 
 
 @pytest.fixture(scope="module")
@@ -249,7 +214,7 @@ def test_a_script_refuses_before_any_change_what_is_in_the_way_and_devices_that_
             fcntl.flock(locked, fcntl.LOCK_EX)
             assert "another program has locked it" in place.run(script).stderr
         held = os.open(blank, os.O_RDWR | os.O_EXCL)
-        assert "is busy" in place.run(script, "--overwrite", blank).stderr
+        assert "is open in process" in place.run(script, "--overwrite", blank).stderr
         os.close(held)
         (place.etc / "fstab").write_text(f"/dev/sdx1 {mount} xfs defaults 0 0\n")
         assert "mounts /dev/sdx1" in place.run(script).stderr

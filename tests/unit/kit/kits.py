@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.kit.build import Measured, Wanted, build_kit
+from fsconsole.kit.script import script_text
 from fsconsole.kit.values import Kit, KitDevice
 from fsconsole.model.plan import ArraySpec, Setting
+from fsconsole.preflight.kit_devices import gate_facts
 from fsconsole.text import GIB
 from tests.unit.kit.test_lines import UUID, variant_of
 from tests.unit.results import build
@@ -49,3 +51,8 @@ def kit_of(
         (2 * GIB,) * max(1, len(members)),
     )
     return build_kit(ext4, measured, Wanted(devices, at, UUID, ARRAY_UUID, is_unit))
+
+
+def script_of(kit: Kit) -> str:
+    """Return apply.sh of a kit, as the command writes it."""
+    return script_text(kit, gate_facts())

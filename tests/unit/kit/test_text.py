@@ -24,13 +24,12 @@ from fsconsole.kit.derive import derive
 from fsconsole.kit.files import fstab_entry, managed_files, mdadm_line, unit_link, unit_name
 from fsconsole.kit.playbook import playbook_text
 from fsconsole.kit.readme import readme_text
-from fsconsole.kit.script import script_text
 from fsconsole.kit.values import Kit, KitDevice
 from fsconsole.model.plan import ArraySpec, Setting
 from fsconsole.model.wire import decode, encode
 from fsconsole.system.run import find_program
 from fsconsole.text import GIB, TIB
-from tests.unit.kit.kits import ARRAY_UUID, RAID5, disks, kit_of
+from tests.unit.kit.kits import ARRAY_UUID, RAID5, disks, kit_of, script_of
 from tests.unit.kit.test_lines import UUID, variant_of
 
 HOSTILE = st.text(max_size=40) | st.sampled_from(
@@ -54,14 +53,14 @@ def acting(text: str) -> set[str]:
 @given(HOSTILE)
 def test_a_hostile_row_name_stands_in_comments_only(label: str) -> None:
     plain, hostile = kit_of("it"), kit_of(label)
-    for text in (script_text, playbook_text):
+    for text in (script_of, playbook_text):
         lines = [[line for line in text(kit).split("\n") if not line.startswith("#")] for kit in (plain, hostile)]
         assert lines[0] == lines[1]
         assert not acting(text(hostile))
     assert not acting(readme_text(hostile))
-    of_run = script_text(replace(plain, run=label)).split("\n")
+    of_run = script_of(replace(plain, run=label)).split("\n")
     assert [line for line in of_run if not line.startswith("#")] == [
-        line for line in script_text(plain).split("\n") if not line.startswith("#")
+        line for line in script_of(plain).split("\n") if not line.startswith("#")
     ]
 
 
@@ -125,7 +124,7 @@ KITS = [kit_of(), kit_of(is_unit=True), kit_of(array=RAID5, devices=disks(4)), k
 def test_every_shell_reads_the_script_and_its_help_without_root_changes_nothing(kit: Kit, shell: str) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"no {shell}")
-    text = script_text(kit)
+    text = script_of(kit)
     assert subprocess.run([shell, "-n"], input=text, text=True, check=False).returncode == 0
     done = subprocess.run([shell, "-s", "--", "--help"], input=text, text=True, check=False, capture_output=True)
     assert (done.returncode, done.stderr) == (0, "")
@@ -135,7 +134,7 @@ def test_every_shell_reads_the_script_and_its_help_without_root_changes_nothing(
 @pytest.mark.skipif(shutil.which("shellcheck") is None, reason="no shellcheck")
 def test_shellcheck_has_no_word_on_the_scripts(tmp_path: Path) -> None:
     for number, kit in enumerate(KITS):
-        (tmp_path / f"{number}.sh").write_text(script_text(kit))
+        (tmp_path / f"{number}.sh").write_text(script_of(kit))
     argv = ["shellcheck", "--norc", *sorted(tmp_path.iterdir())]
     done = subprocess.run(argv, text=True, check=False, capture_output=True)
     assert (done.returncode, done.stdout) == (0, "")
@@ -181,7 +180,7 @@ def test_a_parser_of_yaml_reads_the_playbook_as_it_is_meant(kit: Kit) -> None:
 @pytest.mark.parametrize("name", ["/dev/sdx", "", "/dev/disk/by-id/wwn-0 /dev/disk/by-id/wwn-1", "wwn-0", "*"])
 def test_a_name_to_overwrite_that_is_not_in_the_script_is_refused_before_all_else(kit: Kit, name: str) -> None:
     argv = ["sh", "-s", "--", "--dry-run", "--overwrite", name]
-    done = subprocess.run(argv, input=script_text(kit), text=True, check=False, capture_output=True)
+    done = subprocess.run(argv, input=script_of(kit), text=True, check=False, capture_output=True)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"apply.sh: --overwrite {name}: ")
     assert done.stderr.endswith(f"{kit.device}\n")
@@ -191,7 +190,7 @@ def test_every_device_of_a_script_may_be_overwritten_by_its_name() -> None:
     for kit in KITS:
         for name in (*(device.path for device in kit.devices), kit.device):
             argv = ["sh", "-s", "--", "--overwrite", name, "--help"]
-            done = subprocess.run(argv, input=script_text(kit), text=True, check=False, capture_output=True)
+            done = subprocess.run(argv, input=script_of(kit), text=True, check=False, capture_output=True)
             assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -224,7 +223,7 @@ class BootPart:
         stub.chmod(0o755)
 
     def run(self, *words: str) -> tuple[int, str]:
-        text = script_text(kit_of(array=RAID5, devices=disks(3)))
+        text = script_of(kit_of(array=RAID5, devices=disks(3)))
         text = text.replace("/etc/", f"{self.root}/etc/")
         head, files = text.partition('[ "$(id -u)"')[0], text.partition("# What the next boot needs.")[2]
         own = f"unfinished={self.root}/unfinished config={self.config}\n"
@@ -261,7 +260,7 @@ def test_an_initramfs_that_was_interrupted_is_renewed_by_the_next_call(tmp_path:
 
 
 def test_the_number_of_changes_is_told_in_words_that_fit_it() -> None:
-    finish = re.search(r"^finish\(\) \{.*?^\}", script_text(kit_of()), re.DOTALL | re.MULTILINE)
+    finish = re.search(r"^finish\(\) \{.*?^\}", script_of(kit_of()), re.DOTALL | re.MULTILINE)
     assert finish is not None
     for dry, changes, said in (
         ("no", 0, "Nothing was changed: all is as it should be."), ("no", 1, "1 change was made."),

@@ -15,14 +15,12 @@ import pytest
 from fsconsole.devices.snapshot import find_device
 from fsconsole.inspect.features import parse_mkfs_features
 from fsconsole.kit.files import FSTAB, MDADM_CONFIGS, managed_files
-from fsconsole.kit.script import script_text
 from fsconsole.kit.values import Kit, KitDevice
 from fsconsole.model.plan import ArraySpec
 from fsconsole.model.wire import encode
 from fsconsole.preflight.kit_devices import lasting_name
 from tests.lab.guest import create_array, fsconsole, loop_device, run, scsi_disk, settle, stop_arrays, udevd
-from tests.lab.soak import SOAK
-from tests.unit.kit.kits import kit_of
+from tests.unit.kit.kits import kit_of, script_of
 
 DISKS = ("/dev/loop0", "/dev/loop1", "/dev/loop2")
 SIZE_MIB = 24
@@ -58,14 +56,6 @@ class Applied:
         return {one["what"]: one["found"] for one in json.loads(done.out)["checks"] if one["verdict"] == "differs"}
 
 
-def _with_few_samples(script: str) -> str:
-    """Return the script with 3 spread blocks of each device, each of which a program looks at; in a soak all 64."""
-    for each, fewer in () if SOAK else (('"$i" -lt 64', '"$i" -lt 3'), ("* i / 63", "* i / 2")):
-        assert script.count(each) == 1, each
-        script = script.replace(each, fewer)
-    return script
-
-
 @contextmanager
 def kit_in(folder: Path, devices: tuple[KitDevice, ...], array: ArraySpec | None = None) -> Iterator[Applied]:
     """Write a kit of an ext4 of the devices' size, and give back what applying it changes outside of its devices."""
@@ -78,7 +68,7 @@ def kit_in(folder: Path, devices: tuple[KitDevice, ...], array: ArraySpec | None
     stub.chmod(0o755)
     kit = kit_of(devices=devices, at=AT, array=array, seen=features_of(str(image)), mounted={})
     (folder / "kit.json").write_text(encode(kit))
-    (folder / "apply.sh").write_text(_with_few_samples(script_text(kit)))
+    (folder / "apply.sh").write_text(script_of(kit))
     paths = [Path(path) for path in (FSTAB, *MDADM_CONFIGS, *(file.path for file in managed_files(kit)))]
     before = {path: path.read_bytes() if path.exists() else None for path in paths}
     dirty = _DIRTY.read_text().strip()

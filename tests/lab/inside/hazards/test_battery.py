@@ -1,6 +1,7 @@
-"""Each hazard of the battery on real devices: the gate's answer, and not a byte of the device changed by asking.
+"""Each hazard of the battery on real devices: the answers of the gate, of prove and of apply.sh; no byte changes.
 
-The test command tries each kind once; those of hazards.SOAK_ALONE are left to a soak.
+The test command tries each kind once; those of hazards.SOAK_ALONE are left to a soak. apply.sh is tried there on the
+kinds that loop devices on the host cannot have (tests/loop/test_prove.py has the others).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import fcntl
 import os
 import pickle
 import struct
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,7 @@ from fsconsole.devices.gate import GateReport, inspect_device, require, require_
 from fsconsole.devices.snapshot import find_device
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import DeviceChanged
+from fsconsole.kit.values import KitDevice
 from fsconsole.model.command import Command, CommandResult, ResourceUsage
 from fsconsole.model.device import Verdict
 from fsconsole.model.run import Target
@@ -28,9 +31,10 @@ from fsconsole.system.files import opened
 from fsconsole.system.run import RealExecutor
 from tests.lab import hazards
 from tests.lab.digest import digest
-from tests.lab.guest import UDEVD, run, settle
+from tests.lab.guest import UDEVD, fsconsole, run, settle
 from tests.lab.hazards import BATTERY, SOAK_ALONE, Answer, Case
-from tests.lab.soak import IN_UML
+from tests.lab.soak import IN_UML, SOAK
+from tests.unit.kit.kits import kit_of, script_of
 
 MIB = 2**20
 BLKDISCARD = 0x1277
@@ -138,6 +142,10 @@ def try_out(case: Case) -> None:
 def check(case: Case, path: str) -> None:
     before = digest(path)
     report = look_from(FOLDERS[case.root[1:]], path, case) if case.root else look(path, case)
+    if case.answer in HARMLESS and case.check not in (*LIMITS, *HARMLESS[case.answer]):
+        assert not (report.is_free if case.answer is Answer.REFUSED else report.is_blank), report.hazards
+        if not case.root and case.name in APPLIED:
+            refused_by_apply(path, words=("--overwrite", path) if case.answer is Answer.REFUSED else ())
     assert digest(path) == before
     assert bool(report.found) is case.signed or case.answer is Answer.CHANGED, report.found
     refusals = {hazard.check for hazard in report.refusals}
@@ -162,6 +170,43 @@ def check(case: Case, path: str) -> None:
     with pytest.raises(DeviceChanged, match=case.check):
         require_same(look(path, case), target, target.fingerprint)
     assert digest(path) == before
+
+
+HARMLESS = {Answer.REFUSED: (), Answer.ASKED: ("resyncing", "uncounted")}
+"""Checks by answer that are no reason to refuse a device to apply.sh."""
+_CHOSEN = (
+    "a member of an active array", "an inactive array", "in a volume group with volumes elsewhere",
+    "a device of a btrfs that is mounted degraded, without it", "a partition that overlaps a mounted one",
+    "a second path to a mounted disk", "a second path to a blank disk that is held", "exported by LIO as a device",
+    "reserved by a SCSI initiator", "a free partition beside that of /boot", "a node with another device's number",
+)  # fmt: skip
+APPLIED = {case.name for case in BATTERY} if SOAK else set(_CHOSEN)
+_ANSWERS = Path("/run/prove")
+
+
+def refused_by_apply(path: str, words: tuple[str, ...]) -> None:
+    """Have apply.sh refuse a device, on a box without fsconsole and on one that has it."""
+    folder = Path("/run/kit")
+    (folder / "bin").mkdir(parents=True, exist_ok=True)
+    size_bytes = int(run("blockdev", "--getsize64", path))
+    (folder / "apply.sh").write_text(script_of(kit_of(devices=(KitDevice(path, size_bytes, path),), at="/srv/kit")))
+    # To start Python takes a guest seconds: this process has the answers ready.
+    program = folder / "bin" / "fsconsole"
+    for is_there in (False, True):
+        program.unlink(missing_ok=True)
+        if is_there:
+            for level in ("free", "blank"):
+                done = fsconsole("prove", "--json", *(["--blank"] if level == "blank" else []), path)
+                Path(f"{_ANSWERS}.{level}").write_text(done.out)
+                Path(f"{_ANSWERS}.{level}.code").write_text(str(done.code))
+            lines = ("case $* in *--blank*) level=blank ;; *) level=free ;; esac", f"cat {_ANSWERS}.$level")
+            program.write_text("\n".join(("#!/bin/sh", *lines, f"exit $(cat {_ANSWERS}.$level.code)\n")))
+            program.chmod(0o755)
+        environment = {**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}"}
+        argv = ["sh", str(folder / "apply.sh"), "--devices-only", *words]
+        applied = subprocess.run(argv, check=False, capture_output=True, text=True, env=environment)
+        assert (applied.returncode, "+ " in applied.stdout) == (1, False), applied
+        assert "apply.sh: " in applied.stderr
 
 
 def check_between_cells(case: Case, target: Target) -> None:
