@@ -291,9 +291,9 @@ class CellWork:
             raise StepFailed(failure_words(result))
         return result
 
-    def release_command(self, argv: tuple[str, ...]) -> None:
-        """Run a command that releases something, however the cell ends. Raises ToolFailed."""
-        result = self.run.executor.run(Command(argv))
+    def release_command(self, argv: tuple[str, ...], watch: Watch | None = None) -> None:
+        """Run a command that releases something, however the cell ends. Raises ToolFailed, and what watch raises."""
+        result = self.run.executor.run(Command(argv, watch=watch))
         self.keep(self.step_number, result)
         self.write_kept()
         if result.exit_code != 0:
