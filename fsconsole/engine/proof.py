@@ -287,6 +287,11 @@ class Prover:
         if self.is_written(path):
             raise DeviceChanged(path, "somebody wrote to it between its proof and the command that was to write to it")
 
+    def sample_uncounted(self, path: str) -> tuple[Fingerprint, ...]:
+        """Return the fingerprint of a proved device whose writes the kernel does not count; nothing if it counts them."""
+        is_counted = NOT_COUNTED not in self._counted[path][1][:1]
+        return () if is_counted else (take_fingerprint(path, self._context(content_is_ours=False)),)
+
     def numbers(self, paths: Sequence[str]) -> dict[str, int]:
         """Return the device numbers of proved devices, by path."""
         return {path: number_of(self._counted[path][0]) for path in paths}

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from fsconsole.devices.claims import TOOLS_THAT_TEST_O_EXCL, held_exclusively, needs_hold
+from fsconsole.devices.fingerprint import changes
 from fsconsole.engine.proof import Prover
 from fsconsole.errors.runs import ToolIsScript
 from fsconsole.errors.targets import DeviceChanged
 from fsconsole.model.command import CommandResult, Watch
+from fsconsole.model.device import Fingerprint
 from fsconsole.model.plan import Cell
 from fsconsole.system.run import find_program
 from fsconsole.system.trace import devices_open_for_writing
@@ -56,6 +58,8 @@ class Handover:
         self._unopened: dict[str, int] = {}
         """Device numbers of the paths that the tool has not opened for writing so far."""
         self._numbers: dict[str, int] = {}
+        self._uncounted: dict[str, tuple[Fingerprint, ...]] = {}
+        """Fingerprints at the proof of devices whose writes the kernel does not count."""
 
     def watch(self, process: str) -> bool:
         """Look at the stopped tool by its directory in /proc; true once it may go on alone."""
@@ -70,6 +74,7 @@ class Handover:
                 raise DeviceChanged(self._paths[0], where)
         for path in [path for path, number in self._unopened.items() if number in opened]:
             self._prover.require_as_proved(self._cell, path)
+            self._require_same_content(path)
             del self._unopened[path]
         if self._unopened or (self._tests_only and not self._is_claimed(opened)):
             return False
@@ -81,6 +86,7 @@ class Handover:
         release.enter_context(self._prover.proved(self._cell, self._paths, is_held=needs_hold(self._argv)))
         self._numbers = self._prover.numbers(self._paths)
         self._unopened = dict(self._numbers)
+        self._uncounted = {path: self._prover.sample_uncounted(path) for path in self._paths}
         if needs_hold(self._argv):
             return
         program = find_program(self._argv[0])
@@ -93,6 +99,11 @@ class Handover:
             raise ToolIsScript(program)
         release.close()
 
+    def _require_same_content(self, path: str) -> None:
+        for before, now in zip(self._uncounted[path], self._prover.sample_uncounted(path), strict=True):
+            if changed := changes(before, now):
+                raise DeviceChanged(path, "; ".join(changed))
+
     def _is_claimed(self, opened: frozenset[int]) -> bool:
         """Return whether nobody else can claim the device of a tool that tests it with O_EXCL, and may then close it."""
         (path,) = self._paths
@@ -101,6 +112,7 @@ class Handover:
             return self._prover.is_written(path)
         self._held.enter_context(held_exclusively(path))
         self._prover.require_as_proved(self._cell, path)
+        self._require_same_content(path)
         return True
 
     def end(self, result: CommandResult) -> None:
