@@ -8,17 +8,22 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from fsconsole.client.children import ask
 from fsconsole.devices.claims import is_busy
 from fsconsole.errors import ExitCode, FsconsoleError
 from fsconsole.errors.runs import KernelLacks, ToolIsScript
 from fsconsole.errors.targets import DeviceChanged
+from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
+from fsconsole.model.events import Verb
 from fsconsole.model.plan import StepKind
+from fsconsole.model.state import CellStatus
 from fsconsole.system import trace
 from fsconsole.system.block import _INFO, _LOOP_GET_STATUS64, _LOOP_SET_STATUS64
 from fsconsole.system.files import opened
@@ -28,7 +33,7 @@ from tests.bench.wipes import INSTALLED, TOOLS
 from tests.conftest import run, wait_until
 from tests.lab.soak import tried
 from tests.loop.commands import OwnLoop
-from tests.loop.delayed_exec import exec_delayed
+from tests.loop.delayed_exec import Delay, exec_delayed
 from tests.loop.gate_cases import digest, file_below, partitioned, sparse, unchanged, write
 from tests.loop.runs import TINY_PLAN, new_run, wait_for_end
 from tests.loop.wiping import proved, wiped
@@ -77,12 +82,11 @@ DELAYED = {
 }
 
 
-@pytest.mark.parametrize("name", DELAYED)
-def test_run_stops_if_device_changes_while_exec_is_delayed(own_loop: OwnLoop, tmp_path: Path, name: str) -> None:
-    file = two_halves(tmp_path)
-    attach_half(own_loop, file)
-    folder = new_run(TINY_PLAN, own_loop.path, str(tmp_path / "runs"))
-    tools = tmp_path / "bin"
+@contextmanager
+def engine_at_mkfs(device: str, directory: Path) -> Iterator[tuple[RunFolder, Delay, subprocess.Popen[bytes]]]:
+    """Run an engine, with the exec of its first mkfs delayed until this context's end."""
+    folder = new_run(TINY_PLAN, device, str(directory / "runs"))
+    tools = directory / "bin"
     tools.mkdir()
     with exec_delayed("mkfs.ext4", tools) as (delay, path):
         engine = subprocess.Popen(
@@ -93,11 +97,25 @@ def test_run_stops_if_device_changes_while_exec_is_delayed(own_loop: OwnLoop, tm
         while delay.arrive() and getattr(read_state(folder).current_step, "kind", None) is not StepKind.MKFS:
             # Asked for its version.
             delay.let_go()
-        DELAYED[name](own_loop.path, tmp_path)
-        before = digest(str(file))
-        delay.let_go()
+        yield folder, delay, engine
     engine.wait(timeout=60)
     wait_for_end(folder)
+
+
+def test_stop_now_ends_tool_whose_exec_is_delayed(blank: str, tmp_path: Path) -> None:
+    with unchanged(blank), engine_at_mkfs(blank, tmp_path) as (folder, _, engine):
+        assert ask(folder, Verb.STOP_NOW).accepted
+        engine.wait(timeout=60)
+    assert read_state(folder).cells[0].status is CellStatus.STOPPED
+
+
+@pytest.mark.parametrize("name", DELAYED)
+def test_run_stops_if_device_changes_while_exec_is_delayed(own_loop: OwnLoop, tmp_path: Path, name: str) -> None:
+    file = two_halves(tmp_path)
+    attach_half(own_loop, file)
+    with engine_at_mkfs(own_loop.path, tmp_path) as (folder, _, _):
+        DELAYED[name](own_loop.path, tmp_path)
+        before = digest(str(file))
     assert digest(str(file)) == before
     after = read_state(folder)
     assert after.exit_code == ExitCode.DEVICE_CHANGED
