@@ -100,6 +100,14 @@ TOOLS_WITH_O_EXCL = frozenset({
 
 mkfs.nilfs2, nilfs-tune, jfs_tune, fsck.jfs, blkdiscard, wipefs, fio and dd go ahead on it, some of them when given -f."""
 
+TOOLS_THAT_TEST_O_EXCL = frozenset({"mkfs.btrfs"})
+"""Of those, tools that close the device after a test with O_EXCL, and open it again without (btrfs-progs 6.2)."""
+
+ACCOUNTED = frozenset({
+    "mkfs.btrfs", "mkfs.f2fs", "mkfs.jfs", "mkfs.nilfs2", "mkreiserfs", "jfs_tune", "nilfs-tune", "shred", "wipefs",
+})  # fmt: skip
+"""Tools whose writes the kernel accounts to them in full; the others also have it zero ranges (fallocate), which it does not."""
+
 MODULES_WITH_O_EXCL = frozenset({"fsconsole.workloads.raw"})
 """Programs of this package (python -I -m MODULE) that take O_EXCL themselves, tried likewise."""
 

@@ -175,6 +175,13 @@ def is_written(known: tuple[str, ...], now: tuple[str, ...]) -> bool:
     return any(before != after for before, after in pairs if NOT_COUNTED not in (before, after))
 
 
+def bytes_between(before: tuple[str, ...], now: tuple[str, ...]) -> int:
+    """Return the bytes written between two answers of sectors_written(); 0 unless both have them counted."""
+    if NOT_COUNTED in (*before[:1], *now[:1]) or not before:
+        return 0
+    return (int(now[0]) - int(before[0])) * _SECTOR_BYTES
+
+
 def _marks_beside(block: str, disk: str) -> tuple[str, ...]:
     """Return what went through a disk's own node. Its count has that of its partitions in it, whose I/O is no matter.
 

@@ -18,17 +18,18 @@ from fsconsole.devices.evidence import GateContext
 from fsconsole.devices.fingerprint import sectors_written
 from fsconsole.devices.gate import GateReport, inspect_device
 from fsconsole.devices.md import HeldArray, held_arrays, kernel_name, member_uuid
-from fsconsole.devices.snapshot import find_device
+from fsconsole.devices.snapshot import device_number, find_device
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import ToolFailed
 from fsconsole.errors.targets import ArrayLeft, ArraysLocked, DeviceChanged
-from fsconsole.model.command import Command
+from fsconsole.model.command import Command, Watch
 from fsconsole.model.state import CellStatus, RunState
 from fsconsole.plan.arrays import ARRAY_PATH
 from fsconsole.plan.expand import array_uuid
 from fsconsole.plan.steps import METADATA, stop_command, zero_command
 from fsconsole.preflight.root_listing import root_listings
 from fsconsole.system.locks import FileLock
+from fsconsole.system.trace import devices_open_for_writing
 from fsconsole.text import error_reason
 
 ARRAYS_LOCK = "/run/fsconsole-arrays.lock"
@@ -37,8 +38,8 @@ _PAUSE_S = 0.2
 _ROUNDS = 3
 """Udev may reassemble members between stop and clearing: it ignores locks on LVM volumes."""
 
-Act = Callable[[tuple[str, ...]], None]
-"""Runs a release command; raises ToolFailed."""
+Act = Callable[[tuple[str, ...], Watch | None], None]
+"""Runs a release command, with a watch if it writes to a device; raises ToolFailed and what the watch raises."""
 Objection = Callable[[HeldArray], str]
 """Returns why an array with the run's UUID is foreign all the same, as a clause; empty if it isn't."""
 
@@ -90,7 +91,7 @@ def dismantle(own: OwnArray, act: Act, objection: Objection = lambda _: "") -> t
         for name, path in names.items():
             held = any(name in array.members for array in held_arrays())
             if not held and _uuid_or_nothing(path) in own.uuids:
-                not_cleared += _done(zero_command(path), path, act)
+                not_cleared += _done(zero_command(path), path, act, _while_ours(path, own.uuids))
         remaining = [path for path in names.values() if _uuid_or_nothing(path) in own.uuids]
         if kept or not remaining:
             return (*kept, *not_cleared)
@@ -133,11 +134,26 @@ def _uuid_or_nothing(path: str) -> str:
         return ""
 
 
-def _done(argv: tuple[str, ...], path: str, act: Act) -> tuple[str, ...]:
+def _while_ours(path: str, uuids: frozenset[str]) -> Watch:
+    """Return a watch that lets a tool go once it has the member open for writing, and this has one of the UUIDs still.
+
+    The watch raises DeviceChanged otherwise.
+    """
+
+    def watch(process: str) -> bool:
+        opened = devices_open_for_writing(process)
+        if opened and (opened != {device_number(path)} or _uuid_or_nothing(path) not in uuids):
+            raise DeviceChanged(path, "it is no member of this run's array any longer")
+        return bool(opened)
+
+    return watch
+
+
+def _done(argv: tuple[str, ...], path: str, act: Act, watch: Watch | None = None) -> tuple[str, ...]:
     """Run a command; return a clause if it failed."""
     try:
-        act(argv)
-    except ToolFailed as error:
+        act(argv, watch)
+    except (ToolFailed, DeviceChanged) as error:
         return (f"{path}: {str(error).rstrip('.')}",)
     return ()
 
@@ -201,8 +217,8 @@ def give_up(report: GateReport, members: Sequence[str], state: RunState, context
     """
     executor = context.executor
 
-    def act(argv: tuple[str, ...]) -> None:
-        result = executor.run(Command(argv, timeout_s=_TIMEOUT_S))
+    def act(argv: tuple[str, ...], watch: Watch | None) -> None:
+        result = executor.run(Command(argv, timeout_s=_TIMEOUT_S, watch=watch))
         if result.exit_code != 0 or result.timed_out:
             raise ToolFailed(" ".join(argv), result.exit_code, result.err.strip())
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.devices import marker, scratch
 from fsconsole.devices.ask import require_answer
-from fsconsole.devices.claims import held_exclusively, lock_disks, lock_node, needs_hold
+from fsconsole.devices.claims import ACCOUNTED, held_exclusively, lock_disks, lock_node
 from fsconsole.devices.consent import check_consent, consent_code
 from fsconsole.devices.evidence import GateContext
-from fsconsole.devices.fingerprint import NOT_COUNTED, is_written, left_digest, sectors_written
+from fsconsole.devices.fingerprint import NOT_COUNTED, bytes_between, is_written, left_digest, sectors_written
 from fsconsole.devices.gate import GateReport, inspect_device, require, require_same, take_fingerprint
 from fsconsole.devices.graph import number_of
 from fsconsole.devices.hazards import RESYNCING
@@ -54,6 +54,8 @@ from fsconsole.system.run import RealExecutor
 from fsconsole.units import format_bytes_exact
 
 _WRITING = frozenset({StepKind.EQUALISE, StepKind.ARRAY, StepKind.MKFS, StepKind.RAW_PILOT, StepKind.RAW_WRITE})
+_ACCOUNTING = "/proc/self/io"
+"""Missing where the kernel accounts no writes to processes (man 5 proc_pid_io)."""
 _KILLED = "the engine was killed in the middle of a cell, so what it left is not known"
 _NOT_TAKEN = "what the run left on it could not be read"
 
@@ -206,14 +208,16 @@ class Prover:
         require_own(cell.target, array_uuid(self._run, cell.index), cell.members)
         require(inspect_device(cell.target, self._context(content_is_ours=True)))
         self._proved_s[cell.target] = time.monotonic()
-        self._counted.pop(cell.target, None)
+        device = find_device(cell.target)
+        self._counted[cell.target] = device, sectors_written(device)
 
     def _is_as_proved(self, path: str) -> bool:
         """Return whether the last proof is fresh, of the device that has the path now, and of all writes to it."""
         is_old = time.monotonic() - self._proved_s.get(path, -math.inf) > _PROOF_HOLDS_S
-        return not (is_old or self.absence(path) or self._is_written(path))
+        return not (is_old or self.absence(path) or self.is_written(path))
 
-    def _is_written(self, path: str) -> bool:
+    def is_written(self, path: str) -> bool:
+        """Return whether the kernel has counted a write to a device since its last proof."""
         device, counts = self._counted.get(path, (None, ()))
         return device is not None and is_written(counts, sectors_written(device))
 
@@ -233,46 +237,81 @@ class Prover:
         return {path: why for path, why in found.items() if why}
 
     @contextmanager
-    def wiping(self, cell: Cell, argv: tuple[str, ...], devices: tuple[str, ...] = ()) -> Iterator[None]:
-        """Make the last proof before a command that writes to devices; run it within this context.
-
-        The devices are the cell's target, or the given members of its array. For a tool that takes no O_EXCL of its
-        own, the engine holds the device exclusively: nobody can mount it between proof and wipe. From now on the
-        device's content is this run's own.
-        """
-        paths = devices or (cell.target,)
+    def disks_locked(self, paths: Sequence[str]) -> Iterator[None]:
+        """Lock the disks of the system that targets lie on: udevd would look at what is half written."""
         with ExitStack() as stack:
-            held = stack.enter_context(ExitStack())
+            for disk, path in [(self._disk_to_lock[path], path) for path in paths if path in self._disk_to_lock]:
+                try:
+                    stack.enter_context(lock_node(disk, path))
+                except DeviceLocked as error:
+                    self.blocked_by = str(error)
+                    raise
+            yield
+
+    @contextmanager
+    def proved(self, cell: Cell, paths: Sequence[str], *, is_held: bool) -> Iterator[None]:
+        """Prove devices right before a command writes to them, and hold them exclusively within this context.
+
+        Each is held from its own proof until all are proved, then only if is_held. Raises what prove_place() raises,
+        and DeviceChanged.
+        """
+        with ExitStack() as held:
             for path in paths:
-                if disk := self._disk_to_lock.get(path):
-                    # Held while the command writes, when udevd would look at what is half written.
-                    try:
-                        stack.enter_context(lock_node(disk, path))
-                    except DeviceLocked as error:
-                        self.blocked_by = str(error)
-                        raise
                 while not self._is_as_proved(path):
                     self.prove_place(cell, path)
-                # With many members the first proof is old by the time the last one is made.
-                if needs_hold(argv) or len(paths) > 1:
-                    try:
-                        held.enter_context(held_exclusively(path))
-                    except DeviceOpen:
-                        # Claimed since the proof: made anew it waits, and tells what that left.
-                        self.prove_place(cell, path)
-                        held.enter_context(held_exclusively(path))
-                    if self._is_written(path):
-                        raise DeviceChanged(path, "somebody wrote to it before it was held")
-            self._written |= dict.fromkeys(paths, LastWrite())
-            if not needs_hold(argv):
+                try:
+                    held.enter_context(held_exclusively(path))
+                except DeviceOpen:
+                    # Claimed since the proof: made anew it waits, and tells what that left.
+                    self.prove_place(cell, path)
+                    held.enter_context(held_exclusively(path))
+            for path in paths:
+                self.require_as_proved(cell, path)
+            if not is_held:
                 held.close()
             yield
-            # Still held where it was: nobody could come in.
-            present = discover()
-            for path in paths:
-                device = find_device(path, present)
-                self._counted[path] = device, sectors_written(device)
-                self._written[path] = LastWrite(written=self._counted[path][1])
+
+    def require_as_proved(self, cell: Cell, path: str) -> None:
+        """Raise DeviceChanged unless a device, and all below it, is that of its last proof, and nobody has written to it."""
+        if path not in self._targets:
+            require_own(path, array_uuid(self._run, cell.index), cell.members)
+        elif why := self.changed((path,)):
+            raise DeviceChanged(path, why[path])
+        if self.is_written(path):
+            raise DeviceChanged(path, "somebody wrote to it between its proof and the command that was to write to it")
+
+    def sample_uncounted(self, path: str) -> tuple[Fingerprint, ...]:
+        """Return the fingerprint of a proved device whose writes the kernel does not count; nothing if it counts them."""
+        is_counted = NOT_COUNTED not in self._counted[path][1][:1]
+        return () if is_counted else (take_fingerprint(path, self._context(content_is_ours=False)),)
+
+    def numbers(self, paths: Sequence[str]) -> dict[str, int]:
+        """Return the device numbers of proved devices, by path."""
+        return {path: number_of(self._counted[path][0]) for path in paths}
+
+    def note_writing(self, paths: Sequence[str]) -> None:
+        """Record that a command of this run is about to write to devices: from now on their content is the run's own."""
+        self._written |= dict.fromkeys(paths, LastWrite())
+
+    def note_written(self, paths: Sequence[str], argv: Sequence[str], written_bytes: int) -> None:
+        """Record the counts after a command to which the kernel accounts written_bytes of writes.
+
+        Raises DeviceChanged if a device is another one now, or was written to by somebody else too.
+        """
+        tool, present = os.path.basename(argv[0]), discover()
+        moved = self.changed([path for path in paths if path in self._targets])
+        for path in paths:
+            device = find_device(path, present)
+            before, now = self._counted[path][1], sectors_written(device)
+            extra_bytes = bytes_between(before, now) - written_bytes
+            why = f"{moved[path]}, since {tool} began to write to it" if path in moved else ""
+            if not why and tool in ACCOUNTED and extra_bytes > 0 and os.path.exists(_ACCOUNTING):
+                why = f"somebody wrote {format_bytes_exact(extra_bytes)} to it while {tool} was at work"
+            if why:
+                self.doubt(path)
+                raise DeviceChanged(path, why)
+            self._counted[path] = device, now
+            self._written[path] = LastWrite(written=now)
         self._proved_s |= dict.fromkeys(paths, time.monotonic())
 
     def note_left(self, path: str) -> Fingerprint | None:
@@ -317,8 +356,8 @@ class Prover:
 
     def note_gone(self, cell: Cell) -> None:
         """Record that the cell's array is gone: whatever gets its name next must be proved again."""
-        self._proved_s.pop(cell.target, None)
-        self._written.pop(cell.target, None)
+        for of_array in (self._proved_s, self._counted, self._written):
+            of_array.pop(cell.target, None)
 
 
 def present_target(target: Target, executor: Executor) -> Target:

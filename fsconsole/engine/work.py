@@ -11,12 +11,13 @@ from fsconsole.devices.claims import other_engines
 from fsconsole.engine.control import Requests
 from fsconsole.engine.hangs import HangDetector
 from fsconsole.engine.proof import Prover
+from fsconsole.engine.wipe import wipe
 from fsconsole.errors.runs import ToolFailed
 from fsconsole.inspect.checks import is_of_the_device, naming, worth_a_warning
 from fsconsole.journal.folder import RawOutputs
 from fsconsole.journal.seal import Seals
 from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.command import Command, CommandResult, Executor
+from fsconsole.model.command import Command, CommandResult, Executor, Watch
 from fsconsole.model.events import CommandFinished, Outcome, PilotFinished, WarningKind, WarningRaised
 from fsconsole.model.figures import Measurement
 from fsconsole.model.place import Place
@@ -247,7 +248,13 @@ class CellWork:
         return os.path.basename(os.path.realpath(self.cell.target))
 
     def command(
-        self, argv: tuple[str, ...], *, accept_failure: bool = False, clock_runs_on: bool = False, stdin: bytes = b""
+        self,
+        argv: tuple[str, ...],
+        *,
+        accept_failure: bool = False,
+        clock_runs_on: bool = False,
+        stdin: bytes = b"",
+        watch: Watch | None = None,
     ) -> CommandResult:
         """Run one command of the current step, journal it with its raw output, and return its result.
 
@@ -260,7 +267,7 @@ class CellWork:
             # A program is given a name: it must still lead to the device that was proved.
             if path in argv and (why := self.run.prover.absence(path)):
                 raise StepFailed(f"{path} {why}")
-        result = self.run.executor.run(Command(argv, stdin=stdin))
+        result = self.run.executor.run(Command(argv, stdin=stdin, watch=watch))
         self.keep(self.step_number, result)
         if not clock_runs_on:
             self.write_kept()
@@ -270,9 +277,23 @@ class CellWork:
             raise StepFailed(failure_words(result))
         return result
 
-    def release_command(self, argv: tuple[str, ...]) -> None:
-        """Run a command that releases something, however the cell ends. Raises ToolFailed."""
-        result = self.run.executor.run(Command(argv))
+    def wipe(self, argv: tuple[str, ...], devices: tuple[str, ...] = ()) -> CommandResult:
+        """Run a command that writes to the target, or to the given members of its array.
+
+        Raises what command() and wipe() raise.
+        """
+
+        def run(watch: Watch) -> CommandResult:
+            return self.command(argv, accept_failure=True, watch=watch)
+
+        result = wipe(self.run.prover, self.cell, argv, run, devices)
+        if result.exit_code != 0:
+            raise StepFailed(failure_words(result))
+        return result
+
+    def release_command(self, argv: tuple[str, ...], watch: Watch | None = None) -> None:
+        """Run a command that releases something, however the cell ends. Raises ToolFailed, and what watch raises."""
+        result = self.run.executor.run(Command(argv, watch=watch))
         self.keep(self.step_number, result)
         self.write_kept()
         if result.exit_code != 0:

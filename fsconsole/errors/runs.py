@@ -63,6 +63,12 @@ class ToolFailed(FsconsoleError, exit_code=ExitCode.TOOL_FAILED):
     advice = "The text after the colon is the tool's own message; `fsconsole doctor` checks what is installed."
 
 
+class ToolIsScript(FsconsoleError, exit_code=ExitCode.TOOL_FAILED):
+    program: str
+    sentence = "{program} is a script: a device can't be proved once more when the program that it starts has it open."
+    advice = "Have the tool itself come first in PATH: the script's name must lead to the program."
+
+
 class GeneratorFailed(FsconsoleError, exit_code=ExitCode.TOOL_FAILED):
     why: str
     sentence = "The load generator could not start: {why}."

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from fsconsole.text import decode
+
+Watch = Callable[[str], bool]
+"""Called with a child's directory in /proc while the child is stopped; true lets it go on alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +22,8 @@ class Command:
     environment: tuple[tuple[str, str], ...] = ()
     """Added to a clean environment (PATH, LANG=C, LC_ALL=C): outputs are parsed, so never translated."""
     inherit_fds: tuple[int, ...] = ()
+    watch: Watch | None = field(default=None, compare=False)
+    """Called at the program's exec and at each of its system calls, until it lets the program go; time counts from then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +34,8 @@ class ResourceUsage:
     user_s: float
     system_s: float
     max_rss_bytes: int
+    written_bytes: int = 0
+    """Writes that the kernel accounts to a process (man 5 proc_pid_io, write_bytes): no zeroed ranges, no discards."""
 
 
 @dataclass(frozen=True, slots=True)

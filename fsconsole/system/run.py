@@ -17,11 +17,12 @@ import time
 from dataclasses import dataclass
 from typing import IO
 
-from fsconsole.errors.runs import SystemRefused, ToolFailed, ToolMissing
-from fsconsole.model.command import Command, CommandResult, ResourceUsage
+from fsconsole.errors.runs import KernelLacks, SystemRefused, ToolFailed, ToolMissing
+from fsconsole.model.command import Command, CommandResult, ResourceUsage, Watch
 from fsconsole.system.files import Closing, KeptFile
 from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.processes import INIT_PID, numbers_in, read_stat, visible_pid
+from fsconsole.system.trace import follow, stop_at_exec
 from fsconsole.text import error_reason, printable
 
 
@@ -106,6 +107,13 @@ def find_program(name: str) -> str:
 
 _CANNOT_EXECUTE = 126
 """Exit code of a shell for a program that can't be executed (man 1p sh, EXIT STATUS)."""
+_OUBLOCK_BYTES = 512
+"""Unit of ru_oublock (include/linux/task_io_accounting_ops.h)."""
+
+_PTRACE_REMEDY = (
+    "A device is proved once more when its tool has started, and not wiped without: allow ptrace (in a container "
+    "`--cap-add SYS_PTRACE`; kernel.yama.ptrace_scope below 3)."
+)
 
 _lock = threading.Lock()
 _living: set[int] = set()
@@ -137,7 +145,21 @@ class RunningChild:
         self._forget(exit_code)
         own_peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         peak_bytes = used.ru_maxrss * 1024 if used.ru_maxrss > own_peak else self.memory.peak_bytes
-        return exit_code, ResourceUsage(elapsed_s, used.ru_utime, used.ru_stime, peak_bytes)
+        written_bytes = used.ru_oublock * _OUBLOCK_BYTES
+        return exit_code, ResourceUsage(elapsed_s, used.ru_utime, used.ru_stime, peak_bytes, written_bytes)
+
+    def supervise(self, watch: Watch) -> None:
+        """Have a child that was started for it watched until it is let go; its clock starts then.
+
+        Raises what watch raises, with the child killed.
+        """
+        try:
+            follow(self.pid, f"/proc/{visible_pid(self.pidfd)}", watch)
+        except BaseException:
+            kill_group(self.pid)
+            self.collect()
+            raise
+        self.started_ns = time.monotonic_ns()
 
     def abandon(self, exit_code: int) -> ResourceUsage:
         """Leave a program that doesn't end to a waiting thread; returns its elapsed time."""
@@ -155,7 +177,10 @@ class RunningChild:
 
 
 def start_child(command: Command, *, stdin: int, stdout: int, stderr: int) -> RunningChild:
-    """Start a program; streams are descriptors, PIPE or DEVNULL. Raises ToolMissing, ToolFailed (not executable)."""
+    """Start a program; streams are descriptors, PIPE or DEVNULL. One with a watch stops at its exec.
+
+    Raises ToolMissing, ToolFailed (not executable), KernelLacks (no ptrace).
+    """
     program = find_program(command.argv[0])
     started_ns = time.monotonic_ns()
     # Under the lock a child is never alive without being known as ours, not even between fork and here.
@@ -180,7 +205,10 @@ def start_child(command: Command, *, stdin: int, stdout: int, stderr: int) -> Ru
                 close_fds=True,
                 pass_fds=command.inherit_fds,
                 start_new_session=True,
+                preexec_fn=None if command.watch is None else stop_at_exec(os.getpid()),  # noqa: PLW1509 - it takes no lock
             )
+        except subprocess.SubprocessError as error:
+            raise KernelLacks(what="ptrace", why="it is refused here", remedy=_PTRACE_REMEDY) from error
         except OSError as error:
             said = error_reason(error)
             raise ToolFailed(shlex.join(command.argv), _CANNOT_EXECUTE, said) from error
@@ -474,7 +502,8 @@ class RealExecutor:
     def run(self, command: Command) -> CommandResult:
         """Run a program to its end, or kill its process group at its time limit.
 
-        Each output is cut at 16 MiB, with a note. Raises ToolMissing, ToolFailed (not executable).
+        Each output is cut at 16 MiB, with a note. Raises ToolMissing, ToolFailed (not executable), and what
+        command.watch raises: then the program was killed.
         """
         out, err = Kept(self._output_limit_bytes), Kept(self._output_limit_bytes)
         stdin = subprocess.PIPE if command.stdin else subprocess.DEVNULL
@@ -482,8 +511,10 @@ class RealExecutor:
             child = start_child(command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             process = child.process
             follower = OutputFollower(child, ((process.stdout, out), (process.stderr, err)), command.stdin)
-            deadline_s = None if command.timeout_s is None else time.monotonic() + command.timeout_s
             try:
+                if command.watch is not None:
+                    child.supervise(command.watch)
+                deadline_s = None if command.timeout_s is None else time.monotonic() + command.timeout_s
                 ending = follow_to_end(child, follower, deadline_s, self._kill_grace_s)
             finally:
                 follower.close()

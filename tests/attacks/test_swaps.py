@@ -29,29 +29,19 @@ from tests.loop.commands import OwnLoop, each
 from tests.loop.gate_cases import file_below, held_by_another_process, sparse, unchanged, write
 from tests.loop.runs import TINY_PLAN, WHOLE_PLAN, new_run, wait_for_end
 from tests.loop.test_kill_engine import CELL, hanging
+from tests.loop.wiping import proved, wiped
 
 SIZE = 64 * MIB
 AT = 37 * MIB + 4096
 """No sampled block lies there."""
 
 
-@contextmanager
-def proved(device: str, directory: Path) -> Iterator[tuple[Prover, Cell]]:
-    """Prove a device as an engine does that has locked it, right before it wipes."""
-    folder = new_run(TINY_PLAN, device, str(directory / "runs"))
-    state = read_state(folder)
-    prover = Prover(RealExecutor(), state, folder.path)
-    with lock_disks(find_device(device)):
-        prover.prove_cell(state.request.plan.cells[0])
-        yield prover, state.request.plan.cells[0]
-
-
 def assert_not_wiped(prover: Prover, cell: Cell) -> None:
     try:
-        with prover.wiping(cell, ("mkfs.ext4", "-q", cell.target)):
-            raise AssertionError("it would have been wiped")
+        wiped(prover, cell, ("mkfs.ext4", "-q", "-F", cell.target))
     except FsconsoleError:
         return
+    raise AssertionError("it was wiped")
 
 
 def keep_a_file(device: str, directory: Path) -> None:
@@ -302,10 +292,8 @@ def test_a_filesystem_that_is_named_only_after_a_long_mkfs_is_still_the_runs_own
     prover = Prover(RealExecutor(), state, folder.path)
     make, name = ("mkfs.jfs", "-q", blank), ("jfs_tune", "-U", cell.uuid, blank)
     with lock_disks(find_device(blank)):
-        with prover.wiping(cell, make):
-            run(*make)
-            # As on a large disk: longer than one proof holds.
-            run("sleep", "1.2")
-        with prover.wiping(cell, name):
-            run(*name)
+        wiped(prover, cell, make)
+        # As on a large disk: longer than one proof holds.
+        run("sleep", "1.2")
+        wiped(prover, cell, name)
         prover.prove_cell(cell)

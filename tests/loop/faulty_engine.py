@@ -13,9 +13,11 @@ import signal
 import subprocess
 import sys
 from dataclasses import asdict, dataclass
+from types import SimpleNamespace
 
 from fsconsole.engine import runner
-from fsconsole.engine.steps import HANDLERS, life
+from fsconsole.engine.steps import HANDLERS
+from fsconsole.engine.work import CellWork
 from fsconsole.model.plan import StepKind
 from fsconsole.system.mounts import engine_argv
 from fsconsole.workloads.builtin import BuiltInLoad
@@ -103,13 +105,21 @@ def _in_the_middle(events: list[Event], cell: int, kind: StepKind) -> None:
 
 def _before_wiping(events: list[Event]) -> None:
     """Have what is to happen in mkfs happen after the last proof: before it, it would be the proof that fails."""
+    real = CellWork.wipe
 
-    def wipe(work, argv, device=""):
-        with work.run.prover.wiping(work.cell, argv, (device,) if device else ()):
-            _happen(events, work.cell.index, work.cell.steps[work.step_number].kind.value, "middle")
-            return work.command(argv)
+    def wipe(work, argv, devices=()):
+        def command(argv, *, watch, **how):
+            def let_go(process):
+                is_done = watch(process)
+                if is_done:
+                    _happen(events, work.cell.index, work.cell.steps[work.step_number].kind.value, "middle")
+                return is_done
 
-    life._wipe = wipe
+            return CellWork.command(work, argv, watch=let_go, **how)
+
+        return real(SimpleNamespace(run=work.run, cell=work.cell, command=command), argv, devices)
+
+    CellWork.wipe = wipe
 
 
 def _happen(events: list[Event], cell: int, step: str, when: str) -> None:

@@ -47,6 +47,7 @@ from tests.loop.gate_cases import (
     write,
 )
 from tests.loop.runs import TINY_PLAN, new_run
+from tests.loop.wiping import wiped
 
 
 def test_a_free_device_has_no_refusal_by_any_name_and_inspecting_it_changes_nothing(blank: str, tmp_path: Path) -> None:
@@ -391,15 +392,14 @@ def test_a_short_claim_is_waited_for_when_a_cell_ends_and_between_proof_and_wipe
         with subprocess.Popen(claims, stdout=subprocess.PIPE) as passing:
             assert passing.stdout is not None
             assert passing.stdout.readline() == b"claimed\n"
-            with prover.wiping(cell, ("blkdiscard", blank)):
-                assert passing.wait() == 0
+            wiped(prover, cell, ("blkdiscard", "-f", blank))
+            assert passing.poll() == 0
         run("mkfs.ext4", "-q", blank)
         with subprocess.Popen(claims, stdout=subprocess.PIPE) as passing:
             assert passing.stdout is not None
             assert passing.stdout.readline() == b"claimed\n"
             assert prover.note_left(blank) is not None
-        with prover.wiping(cell, ("blkdiscard", blank)):
-            pass
+        wiped(prover, cell, ("blkdiscard", "-f", blank))
         run("mkfs.ext4", "-q", blank)
         keeps = ("unshare", "--mount", "sh", "-c", KEEPS_A_FILE, "", blank, str(tmp_path))
         with subprocess.Popen(keeps, stdout=subprocess.PIPE) as elsewhere:
@@ -430,8 +430,7 @@ def test_no_claim_is_waited_for_where_nobody_counts_what_it_writes(tmp_path: Pat
             lambda: prover.note_left(one),
         )
         for look in looks:
-            with prover.wiping(cell, ("mkfs.ext4", one)):
-                run("mkfs.ext4", "-q", "-F", one)
+            wiped(prover, cell, ("mkfs.ext4", "-q", "-F", one))
             script = KEEPS_A_FILE.replace("sleep 1", "cat")
             keeps = ("unshare", "--mount", "sh", "-c", script, "", one, str(point))
             with subprocess.Popen(keeps, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as elsewhere:
@@ -444,9 +443,6 @@ def test_no_claim_is_waited_for_where_nobody_counts_what_it_writes(tmp_path: Pat
             # Its mount ends some time after it.
             with held_exclusively(one, lambda: True):
                 pass
-
-
-CREATE = ("mdadm", "--create", "/dev/md400")
 
 
 def test_a_member_is_held_from_its_own_proof_until_all_are_proved_and_free_for_the_tool_then(
@@ -462,9 +458,11 @@ def test_a_member_is_held_from_its_own_proof_until_all_are_proved_and_free_for_t
         seen.append(tuple(is_busy(member) for member in members))
 
     monkeypatch.setattr(Prover, "prove_place", prove)
+    monkeypatch.setattr(Prover, "require_as_proved", lambda *_: None)
     prover = Prover(RealExecutor(), state, folder.path)
-    assert not needs_hold(CREATE)
-    with prover.wiping(state.request.plan.cells[0], CREATE, members):
-        seen.append(tuple(is_busy(member) for member in members))
-    free, first, both = (False,) * 3, (True, False, False), (True, True, False)
-    assert seen == [free, first, both, free]
+    for is_held in (False, True):
+        prover._proved_s.clear()
+        with prover.proved(state.request.plan.cells[0], members, is_held=is_held):
+            seen.append(tuple(is_busy(member) for member in members))
+    free, first, both, all_of_them = (False,) * 3, (True, False, False), (True, True, False), (True,) * 3
+    assert seen == [free, first, both, free, free, first, both, all_of_them]

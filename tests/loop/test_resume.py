@@ -336,8 +336,10 @@ def test_between_two_cells_of_one_engine_just_what_was_left_has_to_stay(
     left_on(prover, 0, 1, 1, devices[1])
     prover.prove_target(second)
     left_on(prover, 0, 1, 0, devices[0])
-    with prover.wiping(cell, ("mdadm", "--create"), cell.members):
+    with prover.proved(cell, cell.members, is_held=False):
+        prover.note_writing(cell.members)
         raw_data(devices[0])
+        prover.note_written(cell.members, ("mdadm", "--create"), 0)
     prover.prove_target(first)
     # Before the next command that wipes, the kernel's counters tell of somebody else's write.
     run("mkfs.ext4", "-q", "-F", "-L", "photos", devices[0])

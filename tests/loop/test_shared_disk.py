@@ -38,6 +38,7 @@ from tests.loop.runs import (
     wait_for_end,
     written,
 )
+from tests.loop.wiping import wiped
 
 EXTENTS = ((1, 40), (41, 40), (81, 40))
 
@@ -97,9 +98,7 @@ def test_the_disk_is_locked_only_while_a_tool_writes_and_no_second_run_gets_onto
     with prover.lock(target):
         look()
         prover.prove_target(target)
-        with prover.wiping(cell, mkfs):
-            look()
-            run(*mkfs)
+        wiped(prover, cell, mkfs, at_handover=look)
         look()
         prover.prove_cell(cell)
         look()
@@ -112,8 +111,8 @@ def test_the_disk_is_locked_only_while_a_tool_writes_and_no_second_run_gets_onto
         ):
             with pytest.raises(DeviceLocked):
                 another_run()
-        with FileLock.acquire(system.disk), pytest.raises(DeviceLocked), prover.wiping(cell, mkfs):
-            pytest.fail("a disk that somebody else has locked was written to")
+        with FileLock.acquire(system.disk), pytest.raises(DeviceLocked):
+            wiped(prover, cell, mkfs)
         # Counts towards the pause, as somebody does who has the device open.
         assert prover.blocked_by
     assert seen == [(False, True), (True, True), (False, True), (False, True)]

@@ -30,15 +30,14 @@ _POLL_S = 0.2
 
 def make(work: CellWork, step: Step) -> StepResult:
     """Create the array, each member proved right before; from here on it must be stopped."""
-    cell, prover = work.cell, work.run.prover
+    cell = work.cell
     require_free_array_name()
     if is_left_empty(ARRAY_NAME):
         # An empty array under this name: nothing is lost, and mdadm would refuse the name as "already in use".
         work.command(stop_command(cell.target))
     work.stack.callback(_dismantle, work)
     (argv,) = step.commands
-    with prover.wiping(cell, argv, cell.members):
-        work.command(argv)
+    work.wipe(argv, cell.members)
     # While it is open, md lets nobody stop it: its number can't become another array's.
     work.stack.callback(os.close, os.open(cell.target, os.O_RDONLY | os.O_CLOEXEC))
     require_own(cell.target, _uuid(work), cell.members)

@@ -29,8 +29,7 @@ def equalise(work: CellWork, step: Step) -> StepResult:
     file = next(target.backing_file for target in work.run.request.targets if target.path == path)
     settles = work.cell.equalise is Equalise.DISCARD and find_device(path).is_flash
     before, before_s = runs_of(file) if file else (), read_p99_s(work, path) if settles else 0.0
-    with work.run.prover.wiping(work.cell, argv, (step.device,) if step.device else ()):
-        work.command(argv)
+    work.wipe(argv, (step.device,) if step.device else ())
     if file and (not before or runs_of(file) != before):
         work.warn(
             WarningKind.NOT_COMPARABLE,

@@ -17,7 +17,7 @@ from fsconsole.inspect import checks
 from fsconsole.inspect.checks import CheckVerdict
 from fsconsole.inspect.extents import layout_measurements, space_measurements, survey_tree
 from fsconsole.inspect.features import first_complaint, parse_mkfs_features, read_mount_options
-from fsconsole.model.command import CommandResult, ResourceUsage
+from fsconsole.model.command import ResourceUsage
 from fsconsole.model.events import WarningKind
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
@@ -254,14 +254,9 @@ def make(work: CellWork, step: Step) -> StepResult:
     work.run.prover.prove_place(work.cell, work.cell.target)
     if work.run.attempt > 1 or any(pilot.cell == work.cell.index for pilot in work.run.pilots):
         # A pilot, or a killed attempt, may have left the cell's own UUID there, which mkfs.btrfs refuses to make a second time.
-        _wipe(work, ("wipefs", "--all", "--force", work.cell.target))
-    results = [_wipe(work, argv) for argv in step.commands]
+        work.wipe(("wipefs", "--all", "--force", work.cell.target))
+    results = [work.wipe(argv) for argv in step.commands]
     return StepResult(_timed(results[0].usage, Metric.MKFS, Metric.MKFS_USER, Metric.MKFS_SYSTEM))
-
-
-def _wipe(work: CellWork, argv: tuple[str, ...]) -> CommandResult:
-    with work.run.prover.wiping(work.cell, argv):
-        return work.command(argv)
 
 
 def read_features(work: CellWork, step: Step) -> StepResult:

@@ -90,8 +90,7 @@ def _moved(work: CellWork, argv: tuple[str, ...], *, writes: bool) -> StreamRepo
     if not writes:
         return from_line(work.command(argv).out)
     work.run.prover.prove_place(work.cell, work.cell.target)
-    with work.run.prover.wiping(work.cell, argv):
-        return from_line(work.command(argv).out)
+    return from_line(work.wipe(argv).out)
 
 
 def _chosen(work: CellWork, step: Step) -> tuple[tuple[str, ...], str]:

@@ -12,6 +12,7 @@ from fsconsole.devices.md import HeldArray
 from fsconsole.engine import arrays
 from fsconsole.errors.runs import ToolFailed
 from fsconsole.errors.targets import DeviceChanged
+from fsconsole.model.command import Watch
 from fsconsole.model.plan import ArraySpec
 from fsconsole.model.state import CellState, CellStatus, RunState
 from fsconsole.plan.expand import array_uuid
@@ -36,7 +37,7 @@ class Md:
         monkeypatch.setattr(arrays, "kernel_name", self._name)
         monkeypatch.setattr(arrays, "_is_busy", lambda _: False)
 
-    def act(self, argv: tuple[str, ...]) -> None:
+    def act(self, argv: tuple[str, ...], _watch: Watch | None = None) -> None:
         self.commands.append(argv)
         if "--stop" in argv:
             if self.stop_fails:
@@ -144,12 +145,12 @@ def test_an_array_is_proved_by_just_its_members_and_the_uuid_on_each(md):
 
 
 def test_an_array_that_udev_puts_together_again_is_stopped_again_and_not_forgotten(md: Md) -> None:
-    def after_a_stop(argv: tuple[str, ...]) -> None:
+    def after_a_stop(argv: tuple[str, ...], _watch: Watch | None) -> None:
         md.act(argv)
         if argv == ("mdadm", "--stop", "/dev/md400"):
             md.arrays["md127"] = PAIR["md400"]
 
-    def before_a_clearing(argv: tuple[str, ...]) -> None:
+    def before_a_clearing(argv: tuple[str, ...], _watch: Watch | None) -> None:
         if "--stop" not in argv and ("mdadm", "--stop", "/dev/md127") not in md.commands:
             md.arrays["md127"] = PAIR["md400"]
             raise ToolFailed(" ".join(argv), 2, "Couldn't open /dev/vda for write - not zeroing")
@@ -163,7 +164,7 @@ def test_an_array_that_udev_puts_together_again_is_stopped_again_and_not_forgott
 
 
 def test_one_that_udev_puts_together_again_and_again_is_told(md: Md) -> None:
-    def with_udev(argv: tuple[str, ...]) -> None:
+    def with_udev(argv: tuple[str, ...], _watch: Watch | None) -> None:
         md.act(argv)
         md.arrays["md127"] = PAIR["md400"]
 
@@ -212,3 +213,17 @@ def test_assembled_arrays_of_cells_that_were_begun_and_not_done_are_a_dead_engin
         assert arrays.arrays_left(done) == ()
     assert [*arrays.left_in_words(state, context, {VDB})] == [f"its arrays can't be looked at: {VDB} does not answer"]
     assert [*arrays.left_in_words(done, context, {VDB})] == []
+
+
+def test_clearing_is_stopped_once_a_member_is_no_longer_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened, uuid = [frozenset[int]()], [OURS]
+    monkeypatch.setattr(arrays, "devices_open_for_writing", lambda _: opened[0])
+    monkeypatch.setattr(arrays, "device_number", lambda _: 7)
+    monkeypatch.setattr(arrays, "member_uuid", lambda _: uuid[0])
+    watch = arrays._while_ours(VDA, frozenset({OURS}))
+    assert not watch("/proc/9")
+    opened[0] = frozenset({7})
+    assert watch("/proc/9")
+    for opened[0], uuid[0] in ((frozenset({7}), "another"), (frozenset({8}), OURS)):
+        with pytest.raises(DeviceChanged, match="no member of this run's array any longer"):
+            watch("/proc/9")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import nullcontext
 from itertools import repeat
 from types import SimpleNamespace
 from typing import cast
@@ -36,13 +35,12 @@ class Flash:
 
         monkeypatch.setattr(equalise, "read_p99_s", read_p99_s)
         target = SimpleNamespace(path="/dev/sdz", backing_file="")
-        prover = SimpleNamespace(wiping=lambda *_: nullcontext())
         self.work = cast(
             "CellWork",
             SimpleNamespace(
-                run=SimpleNamespace(request=SimpleNamespace(targets=(target,)), prover=prover),
+                run=SimpleNamespace(request=SimpleNamespace(targets=(target,))),
                 cell=SimpleNamespace(target="/dev/sdz", equalise=how),
-                command=lambda argv: self.happened.append(argv[0]),
+                wipe=lambda argv, _: self.happened.append(argv[0]),
                 warn=lambda *warning: self.warned.append(warning[:2]),
             ),
         )

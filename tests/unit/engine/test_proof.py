@@ -24,7 +24,6 @@ from tests.unit.results import build
 FINGERPRINT = Fingerprint(Identity("loop7", "boot", 7, 2**30), (), (), "now", ("8", "0"))
 
 CELL = build.cell(0)
-MKFS = ("mkfs.ext4", CELL.target)
 
 
 @pytest.fixture
@@ -36,9 +35,7 @@ def test_a_proof_holds_for_one_second(prover: Prover, monkeypatch: pytest.Monkey
     now_s, proved = [100.0], []
     monkeypatch.setattr(proof, "time", SimpleNamespace(monotonic=lambda: now_s[0]))
     monkeypatch.setattr(proof, "held_exclusively", lambda *_: nullcontext())
-    monkeypatch.setattr(proof, "discover", tuple)
-    monkeypatch.setattr(proof, "find_device", lambda *_: None)
-    monkeypatch.setattr(proof, "sectors_written", lambda _: ())
+    monkeypatch.setattr(Prover, "require_as_proved", lambda *_: None)
 
     def prove(self: Prover, _cell: Cell, path: str) -> None:
         proved.append(now_s[0])
@@ -46,7 +43,7 @@ def test_a_proof_holds_for_one_second(prover: Prover, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(Prover, "prove_place", prove)
     for now_s[0] in (100.0, 100.9, 102.0):
-        with prover.wiping(CELL, MKFS):
+        with prover.proved(CELL, (CELL.target,), is_held=False):
             pass
     assert proved == [100.0, 102.0]
 
@@ -64,9 +61,14 @@ def test_what_is_written_between_the_proof_and_the_hold_is_seen(
     monkeypatch.setattr(proof, "held_exclusively", hold)
     monkeypatch.setattr(proof, "sectors_written", lambda _: tuple(counted))
     monkeypatch.setattr(Prover, "absence", lambda *_: "")
+    monkeypatch.setattr(Prover, "changed", lambda *_: {})
+    prover._targets[CELL.target] = Target(CELL.target, FINGERPRINT, (), "CODE")
     prover._proved_s[CELL.target] = time.monotonic() + 60
     prover._counted[CELL.target] = SDB, ("8",)
-    with pytest.raises(DeviceChanged, match="before it was held"), prover.wiping(CELL, ("blkdiscard",)):
+    with (
+        pytest.raises(DeviceChanged, match="between its proof and the command"),
+        prover.proved(CELL, (CELL.target,), is_held=True),
+    ):
         pytest.fail("it was wiped")
 
 
@@ -91,8 +93,8 @@ def test_what_is_compared_is_what_was_agreed_upon_until_a_write_and_then_what_a_
     prover._targets[CELL.target] = target
     prover.prove_target(target)
     assert prover.note_left(CELL.target) is None
-    with prover.wiping(CELL, MKFS):
-        prover.prove_target(target)
+    prover.note_writing((CELL.target,))
+    prover.prove_target(target)
     assert prover.note_left(CELL.target) == left
     prover.prove_target(target)
     prover.doubt(CELL.target)

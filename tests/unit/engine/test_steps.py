@@ -445,7 +445,7 @@ class Life:
     def work(self, *, assume_clean: bool = False, interrupting: bool = False) -> CellWork:
         gauges = SimpleNamespace(devices=SimpleNamespace(watch=lambda _: None))
         run = SimpleNamespace(
-            prover=SimpleNamespace(wiping=lambda *_: nullcontext()),
+            prover=SimpleNamespace(),
             sampler=SimpleNamespace(gauges=gauges, tell_progress=lambda _: None),
             requests=SimpleNamespace(
                 cell_releases=lambda: self.releases.append(tuple(self.happened)), interrupting=interrupting
@@ -456,7 +456,10 @@ class Life:
         )
         spec = ArraySpec("raid5", assume_clean=assume_clean)
         cell = SimpleNamespace(target="/dev/null", index=0, members=("/dev/vda", "/dev/vdb"), array=spec)
-        return cast("CellWork", SimpleNamespace(run=run, cell=cell, stack=self.stack, command=lambda _: None))
+        return cast(
+            "CellWork",
+            SimpleNamespace(run=run, cell=cell, stack=self.stack, command=lambda _: None, wipe=lambda *_: None),
+        )
 
     def wait(self, *states: SyncState, ended: Iterable[object] = ()) -> None:
         self.states, self.ended = iter(states), chain(ended, repeat("the same"))
