@@ -104,17 +104,17 @@ def export_run(folder: RunFolder, path: str, *, overwrite: bool = False) -> int:
 
     Raises ExportThere, ExportFailed, and as JournalReader.
     """
-    if not overwrite and os.path.lexists(path):
-        raise ExportThere(path)
     try:
-        # Beside the file, where room is needed anyway.
-        beside = os.path.dirname(os.path.abspath(path))
-        with tempfile.TemporaryDirectory(prefix=".fsconsole-", dir=beside) as directory:
+        with (
+            new_file(path, overwrite=overwrite, mode=0o600) as file,
+            # Next to the file, where room is needed anyway.
+            tempfile.TemporaryDirectory(prefix=".fsconsole-", dir=os.path.dirname(os.path.realpath(path))) as directory,
+        ):
             sources = _sources(folder, RunFolder(directory), path)
-            manifest = _manifest_of(folder.name, sources, path)
-            with new_file(path, overwrite=overwrite, mode=0o600) as file:
-                _write(file, manifest, sources, path)
+            _write(file, _manifest_of(folder.name, sources, path), sources, path)
         return os.stat(path).st_size
+    except FileExistsError as error:
+        raise ExportThere(path) from error
     except OSError as error:
         raise ExportFailed(path=path, why=error_reason(error)) from error
 
