@@ -23,7 +23,6 @@ from typing import IO
 from fsconsole import __version__
 from fsconsole.errors.runs import ExportFailed, ExportThere
 from fsconsole.journal import last_word
-from fsconsole.journal.events import Cursor
 from fsconsole.journal.fold import fold, start
 from fsconsole.journal.folder import RunFolder, is_full
 from fsconsole.journal.reader import JournalReader, open_journal
@@ -145,12 +144,15 @@ def _copy_journal(folder: RunFolder, copy: RunFolder, path: str) -> None:
 
 def _outputs(folder: RunFolder, copy: RunFolder, names: Sequence[str]) -> dict[str, str]:
     """Return the raw outputs that are whole: all that the copied journal names, and others of cells that are over."""
-    reader = JournalReader(copy.journal)
-    batch = reader.read_since(Cursor(), max_samples=0)
+    reader, outputs = JournalReader(copy.journal), set[str]()
+    reader.require_whole()
+    state = start(reader.request())
+    for batch in reader.batches():
+        outputs.update(seen.output for seen in batch.observations if isinstance(seen, CommandFinished))
+        state = fold(state, batch)
     # A command's event follows its whole output; of an imported run that may be missing.
-    told = {seen.output for seen in batch.observations if isinstance(seen, CommandFinished)}
-    named = {name for name in told if os.path.lexists(os.path.join(folder.path, name))} if names else set()
-    current = fold(start(reader.request()), batch).current_cell
+    named = {name for name in outputs if os.path.lexists(os.path.join(folder.path, name))} if names else set()
+    current = state.current_cell
     unfinished = "/" if current is None else f"raw/{current:03d}-"
     return {
         name: os.path.join(folder.path, name)

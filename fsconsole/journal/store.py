@@ -26,12 +26,10 @@ from fsconsole.errors.runs import (
     RunMissing,
     RunsReadOnly,
 )
-from fsconsole.journal.events import TABLE
 from fsconsole.journal.folder import LATEST, RunFolder, is_full, require_own
 from fsconsole.journal.last_word import reserve
 from fsconsole.journal.past import read_journal
-from fsconsole.journal.reader import APPLICATION_ID, SCHEMA_VERSION
-from fsconsole.journal.samples import TABLES as SAMPLE_TABLES
+from fsconsole.journal.schema import create_tables
 from fsconsole.journal.seal import request_seal
 from fsconsole.journal.writer import record_all
 from fsconsole.model.events import RequestRenewed
@@ -317,21 +315,3 @@ def _in_words(runs_dir: str, request_bytes: int) -> Iterator[None]:
             free = format_bytes(room.f_bavail * room.f_frsize)
             raise NoSpace(path=runs_dir, needed=needed, free=free) from error
         raise RunsReadOnly(path=runs_dir, why=error_reason(error)) from error
-
-
-# The tables are append-only: rows are inserted, never changed. Wall and monotonic times are nanoseconds; sizes bytes;
-# shares per cent, but for those of samples, whose columns name their units.
-
-_RUN = """CREATE TABLE run (
-        id INTEGER PRIMARY KEY CHECK (id = 1),
-        request TEXT NOT NULL,
-        seal TEXT NOT NULL DEFAULT '')"""
-"""seal is that of the request (journal.seal)."""
-
-
-def create_tables(connection: sqlite3.Connection) -> None:
-    """Make an empty database a journal of this version; the caller holds the transaction."""
-    for statement in (_RUN, TABLE, *SAMPLE_TABLES):
-        connection.execute(statement)
-    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
