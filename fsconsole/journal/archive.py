@@ -26,7 +26,7 @@ from fsconsole.journal import last_word
 from fsconsole.journal.fold import fold, start
 from fsconsole.journal.folder import RunFolder, is_full
 from fsconsole.journal.reader import JournalReader, open_journal
-from fsconsole.journal.store import RUN_NAME
+from fsconsole.journal.store import is_run_name
 from fsconsole.model.events import CommandFinished
 from fsconsole.model.wire import Wire, encode
 from fsconsole.system.files import new_file, opened
@@ -76,7 +76,7 @@ class Manifest(Wire, frozen=True):
         strange = [listed.name for listed in self.files if not _is_of_a_run(listed)]
         if self.format != FORMAT:
             return f"there is no format {self.format}"
-        if not RUN_NAME.fullmatch(self.run):
+        if not is_run_name(self.run):
             return f"'{self.run}' is not the name of a run"
         if strange:
             return f"'{strange[0]}' is no file of a run, or has no size or sha256"
