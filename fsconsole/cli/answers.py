@@ -62,7 +62,7 @@ class CleanupAnswer(Document, frozen=True):
 
 
 class RunsAnswer(Document, frozen=True):
-    """Runs, newest first."""
+    """Runs: those made here, newest first, then others."""
 
     runs: tuple[ListedRun, ...]
 

@@ -163,7 +163,7 @@ COMMANDS = (
     ("attach", "fsconsole.cli.run", "Follow a running run."),
     ("stop", "fsconsole.cli.run", "Stop after the current cell, or immediately; skip; pause."),
     ("cleanup", "fsconsole.cli.run", "Clean up after killed runs."),
-    ("runs", "fsconsole.cli.runs", "List runs, newest first; rename or delete one."),
+    ("runs", "fsconsole.cli.runs", "List runs, those made here first; rename or delete one."),
     ("show", "fsconsole.cli.show", "Show a cell: commands, their output, the kernel's log."),
     ("results", "fsconsole.cli.results", "Print the results of a finished or running run."),
     ("advise", "fsconsole.cli.advise", "Say which rows may be the best, and why."),

@@ -15,7 +15,9 @@ def export(
     run: RunName,
     file: Annotated[str, typer.Argument(metavar="FILE", help="File to write, as RUN.fsrun.")],
     *,
-    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace FILE if it is a regular file; links are resolved first.")
+    ] = False,
     as_json: AsJson = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:

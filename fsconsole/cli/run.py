@@ -197,7 +197,7 @@ def _living(runs: str, run: str, command: str) -> RunFolder | None:
 def attach(run: LivingRun = "", *, as_json: JsonLines = False, runs: RunsDir = DEFAULT_RUNS_DIR) -> None:
     """Follow a running run to its end; exit code as of `fsconsole run`. Ctrl-C ends the view, not the run.
 
-    Of a run that has ended, prints its outcome and exits with its code; without RUN that is the newest, if none is running.
+    Of a run that has ended, prints its outcome and exits with its code; without RUN that is the latest, if none is running.
     """
     from fsconsole.cli.viewer import show_end, watch
     from fsconsole.journal.store import is_alive, open_run

@@ -11,7 +11,7 @@ import typer
 from fsconsole.cli.app import AsJson, Group, RunsDir
 from fsconsole.cli.complaint import need_root_unless_own, refuse_idle, require_agreement, terminal_width
 from fsconsole.errors import Misused
-from fsconsole.errors.runs import JournalNewer, JournalUnusable, NoRunsDirectory, RunImported, RunLives, RunMissing
+from fsconsole.errors.runs import JournalNewer, JournalUnusable, NoRunsDirectory, RunImported, RunLives
 from fsconsole.journal.folder import LATEST
 from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.text import counted, pad_left, pad_right, printable, wrap
@@ -29,12 +29,7 @@ def _named(runs_dir: str, name: str) -> RunFolder:
     """Return the run of that name, or the latest: a beginning is not enough to change one. Raises RunMissing, NotRoot."""
     from fsconsole.journal.store import open_exact, open_run
 
-    try:
-        return open_exact(runs_dir, name)
-    except RunMissing:
-        if name != LATEST:
-            raise
-        return open_run(runs_dir)
+    return open_run(runs_dir) if name == LATEST else open_exact(runs_dir, name)
 
 
 runs = typer.Typer(cls=Group, invoke_without_command=True, rich_markup_mode=None)
@@ -46,7 +41,7 @@ def list_runs(
     as_json: AsJson = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
-    """List runs, newest first; rename or delete one."""
+    """List runs: those made here, newest first, then others. Rename or delete one."""
     from fsconsole.client.runs import look_at
     from fsconsole.journal import store
 

@@ -13,7 +13,7 @@ from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import ExportFailed, JournalNewer, JournalUnusable, NotRoot
 from fsconsole.journal.folder import RunFolder, Stamp
 from fsconsole.journal.past import read_state
-from fsconsole.journal.store import is_alive, list_runs
+from fsconsole.journal.store import is_alive, list_runs_made_here
 from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.model.answers import PowerAnswer
 from fsconsole.model.events import Outcome
@@ -171,11 +171,11 @@ def last_spreads(runs_dir: str, only: Loads | None = None) -> dict[Loads, float]
     """Return the spreads (results.spread) of this machine's newest runs by their loads; only: of these loads alone."""
     found: dict[Loads, float] = {}
     with suppress(FsconsoleError):
-        for folder in list_runs(runs_dir)[:_NEWEST]:
+        for folder in list_runs_made_here(runs_dir)[:_NEWEST]:
             with suppress(FsconsoleError):
-                state = None if folder.is_imported else read_state(folder)
-                loads = state.request.plan.loads if state is not None else None
-                if state is None or loads is None or loads in found or only not in (None, loads):
+                state = read_state(folder)
+                loads = state.request.plan.loads
+                if loads is None or loads in found or only not in (None, loads):
                     continue
                 spread = spread_of(state)
                 found |= {loads: spread} if spread is not None else {}
@@ -192,10 +192,10 @@ def power_here(plan: Plan, runs_dir: str) -> PowerAnswer:
 def last_run_of(runs_dir: str, title: str) -> RunState | None:
     """Return the newest finished run of this machine with that title, among the last few; None where there is none."""
     with suppress(FsconsoleError):
-        for folder in list_runs(runs_dir)[:_NEWEST]:
+        for folder in list_runs_made_here(runs_dir)[:_NEWEST]:
             with suppress(FsconsoleError):
-                state = None if folder.is_imported else read_state(folder)
-                if state is not None and state.request.plan.title == title and state.status is RunStatus.FINISHED:
+                state = read_state(folder)
+                if state.request.plan.title == title and state.status is RunStatus.FINISHED:
                     return state
     return None
 

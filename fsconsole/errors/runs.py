@@ -233,6 +233,14 @@ class NoRuns(RunMissing):
     advice = "`fsconsole demo` makes one; --runs DIR names another directory."
 
 
+class NoRunsMadeHere(RunMissing):
+    """Only runs that were imported, or whose folders were copied here."""
+
+    others: str
+    sentence = "No run in {runs_dir} was made on this machine, so none is the latest."
+    advice = "Name one of the others: {others}."
+
+
 class NoRunsDirectory(NoRuns):
     sentence = "There is no directory {runs_dir}."
 

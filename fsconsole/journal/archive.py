@@ -23,11 +23,10 @@ from typing import IO
 from fsconsole import __version__
 from fsconsole.errors.runs import ExportFailed, ExportThere
 from fsconsole.journal import last_word
-from fsconsole.journal.events import Cursor
 from fsconsole.journal.fold import fold, start
 from fsconsole.journal.folder import RunFolder, is_full
 from fsconsole.journal.reader import JournalReader, open_journal
-from fsconsole.journal.store import RUN_NAME
+from fsconsole.journal.store import is_run_name
 from fsconsole.model.events import CommandFinished
 from fsconsole.model.wire import Wire, encode
 from fsconsole.system.files import new_file, opened
@@ -77,7 +76,7 @@ class Manifest(Wire, frozen=True):
         strange = [listed.name for listed in self.files if not _is_of_a_run(listed)]
         if self.format != FORMAT:
             return f"there is no format {self.format}"
-        if not RUN_NAME.fullmatch(self.run):
+        if not is_run_name(self.run):
             return f"'{self.run}' is not the name of a run"
         if strange:
             return f"'{strange[0]}' is no file of a run, or has no size or sha256"
@@ -104,17 +103,17 @@ def export_run(folder: RunFolder, path: str, *, overwrite: bool = False) -> int:
 
     Raises ExportThere, ExportFailed, and as JournalReader.
     """
-    if not overwrite and os.path.lexists(path):
-        raise ExportThere(path)
     try:
-        # Beside the file, where room is needed anyway.
-        beside = os.path.dirname(os.path.abspath(path))
-        with tempfile.TemporaryDirectory(prefix=".fsconsole-", dir=beside) as directory:
+        with (
+            new_file(path, overwrite=overwrite, mode=0o600) as file,
+            # Next to the file, where room is needed anyway.
+            tempfile.TemporaryDirectory(prefix=".fsconsole-", dir=os.path.dirname(os.path.realpath(path))) as directory,
+        ):
             sources = _sources(folder, RunFolder(directory), path)
-            manifest = _manifest_of(folder.name, sources, path)
-            with new_file(path, overwrite=overwrite, mode=0o600) as file:
-                _write(file, manifest, sources, path)
+            _write(file, _manifest_of(folder.name, sources, path), sources, path)
         return os.stat(path).st_size
+    except FileExistsError as error:
+        raise ExportThere(path) from error
     except OSError as error:
         raise ExportFailed(path=path, why=error_reason(error)) from error
 
@@ -145,12 +144,15 @@ def _copy_journal(folder: RunFolder, copy: RunFolder, path: str) -> None:
 
 def _outputs(folder: RunFolder, copy: RunFolder, names: Sequence[str]) -> dict[str, str]:
     """Return the raw outputs that are whole: all that the copied journal names, and others of cells that are over."""
-    reader = JournalReader(copy.journal)
-    batch = reader.read_since(Cursor(), max_samples=0)
+    reader, outputs = JournalReader(copy.journal), set[str]()
+    reader.require_whole()
+    state = start(reader.request())
+    for batch in reader.batches():
+        outputs.update(seen.output for seen in batch.observations if isinstance(seen, CommandFinished))
+        state = fold(state, batch)
     # A command's event follows its whole output; of an imported run that may be missing.
-    told = {seen.output for seen in batch.observations if isinstance(seen, CommandFinished)}
-    named = {name for name in told if os.path.lexists(os.path.join(folder.path, name))} if names else set()
-    current = fold(start(reader.request()), batch).current_cell
+    named = {name for name in outputs if os.path.lexists(os.path.join(folder.path, name))} if names else set()
+    current = state.current_cell
     unfinished = "/" if current is None else f"raw/{current:03d}-"
     return {
         name: os.path.join(folder.path, name)

@@ -10,9 +10,11 @@ from typing import get_args
 
 from msgspec.structs import replace
 
+from fsconsole.journal.limits import MAX_COMMAS, MAX_EVENT_BYTES, MAX_EVENTS
 from fsconsole.model.events import Observation
 from fsconsole.model.sample import Sample
 from fsconsole.model.wire import Mismatch, Wire, decode, encode
+from fsconsole.units import format_bytes
 
 
 class Cursor(Wire, frozen=True):
@@ -96,15 +98,28 @@ def event_row(observation: Observation, wall_ns: int, monotonic_ns: int) -> Even
 
 
 def read_entries(connection: sqlite3.Connection, after: int, without: tuple[str, ...] = ()) -> Iterator[JournalEntry]:
-    """Give the observations with ids above after, but for some kinds. Raises Mismatch, sqlite3.Error."""
+    """Give the observations with ids above after, but for some kinds. Raises Mismatch, sqlite3.Error.
+
+    Mismatch too for more rows or text than MAX_EVENTS and MAX_EVENT_BYTES, and for ids that don't rise: pages of a damaged
+    file may lead to each other for ever.
+    """
     places = ",".join("?" * len(without))
     query = f"""SELECT id, wall_ns, monotonic_ns, kind, body FROM event
         WHERE id > ? AND kind NOT IN ({places}) ORDER BY id"""  # noqa: S608 (question marks alone)
-    for number, wall_ns, monotonic_ns, kind, body in connection.execute(query, (after, *without)):
+    previous, size_bytes = after, 0
+    for count, (number, wall_ns, monotonic_ns, kind, body) in enumerate(connection.execute(query, (after, *without))):
         if kind not in KINDS:
             raise Mismatch("is not a kind of event", repr(kind))
         if not (isinstance(wall_ns, int) and isinstance(monotonic_ns, int) and isinstance(body, str)):
             raise Mismatch("has a time that is not a whole number, or no text", f"{kind} {number}")
+        size_bytes += len(body)
+        if count >= MAX_EVENTS or size_bytes > MAX_EVENT_BYTES:
+            raise Mismatch(f"there are more than {MAX_EVENTS} events, or {format_bytes(MAX_EVENT_BYTES)} of their text")
+        if body.count(",") > MAX_COMMAS:
+            raise Mismatch("has too many values", f"{kind} {number}")
+        if number <= previous:
+            raise Mismatch(f"comes after event {previous}", f"{kind} {number}")
+        previous = number
         try:
             observation = decode(KINDS[kind], body)
         except Mismatch as mismatch:

@@ -10,7 +10,9 @@ from dataclasses import replace
 from functools import reduce
 from typing import Any
 
+from fsconsole.errors.runs import JournalUnusable
 from fsconsole.journal.events import Batch, JournalEntry
+from fsconsole.journal.limits import TOO_SLOW, CpuBudget
 from fsconsole.model.events import (
     CellFinished,
     CellStarted,
@@ -60,9 +62,14 @@ def _unbegun(cell: Cell) -> CellState:
 
 
 def fold(state: RunState, batch: Batch) -> RunState:
-    """Return the state after a batch; the same object where the batch changes nothing."""
-    draft = _Draft(state)
-    for entry in batch.entries:
+    """Return the state after a batch; the same object where the batch changes nothing.
+
+    Raises JournalUnusable where that takes more CPU time than MAX_READ_S: thousands of warnings, or looks at thousands of cells.
+    """
+    draft, budget = _Draft(state), CpuBudget()
+    for count, entry in enumerate(batch.entries):
+        if count % _EVENTS_BETWEEN_LOOKS == 0 and budget.is_spent():
+            raise JournalUnusable(path=f"of run {state.request.run_id}", why=TOO_SLOW)
         seen = entry.observation
         # Most of a journal; apply() asks for all the others first.
         if isinstance(seen, (StepStarted, StepFinished, CommandFinished, FeatureSeen)):
@@ -71,6 +78,9 @@ def fold(state: RunState, batch: Batch) -> RunState:
             draft.apply(entry)
     folded = draft.state()
     return replace(folded, last_sample=batch.samples[-1]) if batch.samples else folded
+
+
+_EVENTS_BETWEEN_LOOKS = 64
 
 
 def _is_same_run(known: RunRequest, asked: RunRequest) -> bool:

@@ -59,7 +59,7 @@ def has_no_room(directory: str) -> bool:
 BESIDE_JOURNAL = ("-wal", "-shm", "-journal")
 """Suffixes of SQLite's files beside a database (sqlite.org/tempfiles.html)."""
 LATEST = "latest"
-"""The word for the newest run."""
+"""The word for the run that was made on this machine and arrived last (journal.arrival)."""
 
 
 class _Part:
@@ -90,6 +90,8 @@ class RunFolder:
     """The Unix socket on which a living engine takes requests."""
     raw = _Part("raw")
     """The directory of the tools' own outputs."""
+    arrived = _Part("arrived")
+    """The file that says when among the runs of this machine it arrived (journal.arrival)."""
     imported = _Part("imported")
     """The manifest of the archive that the folder was imported from; a run of this machine has none."""
 

@@ -31,7 +31,6 @@ from fsconsole.errors.runs import (
     RunsReadOnly,
 )
 from fsconsole.journal.archive import CHUNK_BYTES, FORMAT, MANIFEST, ArchivedFile, Manifest, padding
-from fsconsole.journal.events import Cursor
 from fsconsole.journal.folder import RunFolder, is_full
 from fsconsole.journal.past import read_state
 from fsconsole.journal.reader import JournalReader
@@ -222,11 +221,10 @@ def _require_end(packed: gzip.GzipFile, path: str) -> None:
 
 
 def _require_readable(hidden: RunFolder, manifest: Manifest, path: str) -> None:
-    """Raise unless the reader takes every row; it opens the journal read-only and trusts nothing in its schema."""
+    """Raise unless the reader takes the whole journal, within its limits."""
     try:
         read_state(hidden)
-        # A state does without latencies.
-        JournalReader(hidden.journal).read_since(Cursor(), max_samples=0)
+        JournalReader(hidden.journal).require_whole()
     except JournalNewer as error:
         raise ArchiveNewer(path, manifest.version) from error
     except JournalUnusable as error:

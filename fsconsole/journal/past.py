@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from statistics import fmean
 
 from fsconsole.errors.runs import JournalUnusable
@@ -12,6 +13,7 @@ from fsconsole.journal.events import NAMES, Cursor
 from fsconsole.journal.fold import fold, start
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.last_word import as_batch, read
+from fsconsole.journal.limits import MAX_SAMPLE_COUNT
 from fsconsole.journal.reader import JournalReader, open_journal
 from fsconsole.model.events import LatencySeen, LayoutSeen
 from fsconsole.model.sample import Role, Sample
@@ -30,7 +32,7 @@ _FROM = """FROM sample LEFT JOIN sample_device ON sample_device.sample = sample.
         AND device IN (SELECT id FROM gauged_device WHERE role = 'target')"""
 _CURVE = f"""SELECT monotonic_ns, {_FIGURES}, cpu_iowait_centi,
         writeback_threshold_bytes, writeback_background_threshold_bytes {_FROM}
-    WHERE cell = ? GROUP BY id ORDER BY id"""
+    WHERE cell = ? GROUP BY id ORDER BY id LIMIT {MAX_SAMPLE_COUNT}"""
 _CENTI = 100.0
 
 
@@ -147,8 +149,7 @@ def read_journal(folder: RunFolder) -> RunState:
     """
     reader = JournalReader(folder.journal)
     # Of a journal's text they are the most, and no state has them.
-    batch = reader.read_since(reader.recent(1), without=(NAMES[LatencySeen], NAMES[LayoutSeen]))
-    return fold(start(reader.request()), batch)
+    return reduce(fold, reader.batches(without=(NAMES[LatencySeen], NAMES[LayoutSeen])), start(reader.request()))
 
 
 def read_state(folder: RunFolder) -> RunState:

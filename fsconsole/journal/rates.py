@@ -9,7 +9,7 @@ from statistics import median
 from fsconsole.errors import FsconsoleError
 from fsconsole.journal.past import read_state
 from fsconsole.journal.reader import JournalReader
-from fsconsole.journal.store import list_runs
+from fsconsole.journal.store import list_runs_made_here
 from fsconsole.model.device import Identity
 from fsconsole.model.metrics import Metric
 from fsconsole.model.state import CellStatus, RunState
@@ -28,12 +28,12 @@ def measured_rates(runs_dir: str, wanted: Collection[Identity] = ()) -> dict[Dev
     keys, found = {identity.stable_key() for identity in wanted}, dict[DeviceKey, float]()
     lasting = {str(key[0]) for key in keys} - {""}
     with suppress(FsconsoleError):
-        for folder in list_runs(runs_dir)[:_NEWEST]:
+        for folder in list_runs_made_here(runs_dir)[:_NEWEST]:
             if keys and keys <= found.keys():
                 break
             with suppress(FsconsoleError):
                 # Of a run on other devices the request alone is looked at, which takes a tenth of the time.
-                if not folder.is_imported and (not keys or JournalReader(folder.journal).asks_for(lasting)):
+                if not keys or JournalReader(folder.journal).asks_for(lasting):
                     found = rates_of(read_state(folder)) | found
     return found
 

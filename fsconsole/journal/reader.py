@@ -14,38 +14,46 @@ import stat
 import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
+from itertools import islice
 from urllib.parse import quote
 
-from fsconsole.errors.runs import JournalNewer, JournalOlder, JournalUnusable, NotRoot
+from fsconsole.errors.runs import JournalUnusable, NotRoot
 from fsconsole.journal.events import NAMES, Batch, Cursor, read_entries
 from fsconsole.journal.folder import BESIDE_JOURNAL, journal_fault, require_no_super_journal, require_room
+from fsconsole.journal.limits import (
+    MAX_COMMAS,
+    MAX_SAMPLE_COUNT,
+    MAX_SAMPLE_ROWS,
+    MAX_SAMPLE_ROWS_READ,
+    TOO_LARGE,
+    TOO_SLOW,
+    restrict,
+)
 from fsconsole.journal.samples import read_samples
+from fsconsole.journal.schema import require_schema
 from fsconsole.model.events import RequestRenewed
 from fsconsole.model.run import RunRequest
 from fsconsole.model.wire import Mismatch, decode, encode
 from fsconsole.text import error_reason
 
-APPLICATION_ID = 0x66736A32
-""""fsj2" in the database header: tells a journal from any other SQLite file (sqlite.org/fileformat2.html)."""
-
-OLD_APPLICATION_ID = 0x66736A31
-""""fsj1", with a table for each kind of event; never released."""
-
-SCHEMA_VERSION = 2
-"""PRAGMA user_version of a journal written by this program: 1, the first; 2, temperatures in samples.
-
-Older ones are read as they are; their writer brings them up to date.
-"""
-
 WAIT_FOR_LOCK_S = 5.0
 _WAL_HEADER_BYTES = 32
 """sqlite.org/fileformat2.html#walformat: what stands before the first frame."""
+_BATCH_EVENTS = 4096
 MAX_SAMPLES = 2000
 """Samples in one batch: a run of a day at 2 Hz has 170,000, each with a row per CPU."""
 
 
 _ASKS_FOR = """SELECT EXISTS (SELECT 1 FROM run WHERE instr(request, :word))
     OR EXISTS (SELECT 1 FROM event WHERE kind = :renewed AND instr(body, :word))"""
+
+_MOST_ROWS = {
+    "sample": MAX_SAMPLE_COUNT,
+    "sample_cpu": MAX_SAMPLE_ROWS,
+    "sample_device": MAX_SAMPLE_ROWS,
+    "gauged_device": MAX_SAMPLE_ROWS_READ,
+}
 
 
 class JournalReader:
@@ -63,6 +71,8 @@ class JournalReader:
             row = connection.execute("SELECT request FROM run").fetchone()
         if row is None or not isinstance(row[0], str):
             raise JournalUnusable(path=self.path, why="it holds no run request")
+        if row[0].count(",") > MAX_COMMAS:
+            raise JournalUnusable(path=self.path, why="the run request has too many values")
         with self._fitting("run request"):
             return decode(RunRequest, row[0])
 
@@ -94,11 +104,36 @@ class JournalReader:
         more = 0 < max_samples == len(samples)
         return Batch(Cursor(last_event, last_sample), entries, samples, more)
 
+    def batches(self, *, without: tuple[str, ...] = ()) -> Iterator[Batch]:
+        """Give all observations in batches, none of which need be kept, and with the last batch the last sample.
+
+        Observations of the kinds in without are left out.
+        """
+        cursor = self.recent(1)
+        with open_journal(self.path) as connection, self._fitting("journal"):
+            entries = read_entries(connection, 0, without)
+            while several := tuple(islice(entries, _BATCH_EVENTS)):
+                cursor = replace(cursor, event=several[-1].id)
+                yield Batch(cursor, several)
+            last_sample, samples = read_samples(connection, cursor.sample, 1)
+            yield Batch(Cursor(cursor.event, last_sample), samples=samples)
+
     def recent(self, samples: int) -> Cursor:
         """Return a cursor from which all observations but only so many of the latest samples are read."""
         with open_journal(self.path) as connection:
             (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM sample").fetchone()
         return Cursor(event=0, sample=max(0, int(last) - samples))
+
+    def require_whole(self) -> None:
+        """Raise unless every event can be decoded, and there are no more samples than a journal may have."""
+        for _ in self.batches():
+            pass
+        with open_journal(self.path) as connection:
+            for table, most in _MOST_ROWS.items():
+                # Not count(*) of the table: that is one instruction, which no progress handler ends.
+                query = f"SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT {most + 1})"  # noqa: S608
+                if connection.execute(query).fetchone()[0] > most:
+                    raise JournalUnusable(path=self.path, why=f"its table {table} has more than {most} rows")
 
     @contextmanager
     def _fitting(self, what: str) -> Iterator[None]:
@@ -116,35 +151,21 @@ def open_journal(path: str) -> Iterator[sqlite3.Connection]:
     """
     try:
         with closing(_connect_read_only(path)) as connection:
-            check_version(connection, path)
+            require_schema(connection, path)
             yield connection
     except UnicodeDecodeError as error:
         # Of the words in which SQLite itself complains, where they quote what is damaged.
         raise JournalUnusable(path=path, why="database disk image is malformed") from error
+    except MemoryError as error:
+        raise JournalUnusable(path=path, why=TOO_LARGE) from error
     except sqlite3.Error as error:
+        if str(error) == _INTERRUPTED:
+            raise JournalUnusable(path=path, why=TOO_SLOW) from error
         raise _read_fault(error, path) from error
 
 
-def _in_memory(connection: sqlite3.Connection, path: str) -> sqlite3.Connection:
-    """Return a copy of an open journal in memory. Raises sqlite3.Error, JournalUnusable."""
-    (size_bytes,) = connection.execute(
-        "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
-    ).fetchone()
-    require_room(path, size_bytes)
-    copy = sqlite3.connect(":memory:", isolation_level=None)
-    try:
-        connection.backup(copy)
-        _distrust(copy)
-    except sqlite3.Error:
-        copy.close()
-        raise
-    return copy
-
-
-def _distrust(connection: sqlite3.Connection) -> None:
-    """Nothing in a journal from elsewhere may run functions (sqlite.org/security.html)."""
-    connection.execute("PRAGMA trusted_schema = OFF")
-    connection.execute("PRAGMA cell_size_check = ON")
+_INTERRUPTED = "interrupted"
+"""SQLITE_INTERRUPT, as a progress handler brings it about (sqlite.org/c3ref/progress_handler.html)."""
 
 
 def _connect_read_only(path: str) -> sqlite3.Connection:
@@ -167,7 +188,9 @@ def _connect_read_only(path: str) -> sqlite3.Connection:
         return _connect(path, "mode=ro&immutable=1")
     try:
         return _connect(path, "mode=ro&readonly_shm=1")
-    except sqlite3.OperationalError:
+    except sqlite3.OperationalError as error:
+        if str(error) == _INTERRUPTED:
+            raise
         if _bytes(path + "-journal"):
             return _rolled_back(path)
         if os.path.exists(path + "-wal"):
@@ -191,7 +214,7 @@ def _bytes(path: str) -> int:
 
 
 def _rolled_back(path: str) -> sqlite3.Connection:
-    """Return a copy in memory of a journal as it was before the transaction that its writer left half done.
+    """Return a copy of a journal as it was before the transaction that its writer left half done.
 
     At its end a run leaves WAL mode, by a transaction of the other kind: who dies just then, by a power cut as well,
     leaves a rollback journal, which only a writer may play back. A reader has it done in a copy.
@@ -207,19 +230,19 @@ def _rolled_back(path: str) -> sqlite3.Connection:
             require_no_super_journal(path, copy)
         except OSError as error:
             raise JournalUnusable(path, f"it can't be copied: {error_reason(error)}") from error
-        with closing(_connect(copy, "mode=rw")) as connection:
-            return _in_memory(connection, path)
+        # Its files are open, and stay so when the directory is gone.
+        return _connect(copy, "mode=rw")
 
 
 def _connect(path: str, parameters: str) -> sqlite3.Connection:
     uri = f"file:{quote(os.path.abspath(path))}?{parameters}"
     connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=WAIT_FOR_LOCK_S)
     try:
-        _distrust(connection)
+        restrict(connection)
         # From this query on the engine can't switch to or from WAL mode, which may need another way to open.
         connection.execute("BEGIN")
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except sqlite3.Error:
+        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+    except (sqlite3.Error, MemoryError):
         connection.close()
         raise
     return connection
@@ -235,22 +258,3 @@ def _read_fault(error: sqlite3.Error, path: str) -> Exception:
         why = "its engine was killed and SQLite must write beside it to read on; copy the folder first"
         return JournalUnusable(path=path, why=why)
     return journal_fault(error, path)
-
-
-def check_version(connection: sqlite3.Connection, path: str) -> None:
-    """Raise JournalNewer, JournalOlder or JournalUnusable if an open journal has another version; sqlite3.Error too."""
-    ((application,), (version,)) = (
-        connection.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")
-    )
-    if application == OLD_APPLICATION_ID:
-        raise JournalOlder(path)
-    if application != APPLICATION_ID:
-        raise JournalUnusable(path=path, why="it is not a journal of fsconsole")
-    if version > SCHEMA_VERSION:
-        raise JournalNewer(path=path, version=version)
-    if version < 1:
-        raise JournalUnusable(path=path, why=f"no journal has the version {version}")
-    # A view or trigger in a journal from elsewhere would be a program, and a journal is data only.
-    programs = connection.execute("SELECT count(*) FROM sqlite_master WHERE type IN ('view', 'trigger')")
-    if programs.fetchone() != (0,):
-        raise JournalUnusable(path=path, why="it holds views or triggers, which no journal has")

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from types import NoneType
-from typing import get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from fsconsole.journal.events import INTEGERS, escaped
+from fsconsole.journal.limits import MAX_NAME_CHARACTERS, MAX_SAMPLE_ROWS_READ
 from fsconsole.model.sample import CpuShares, DeviceRates, Sample
-from fsconsole.model.wire import Wire, from_plain
+from fsconsole.model.wire import Mismatch, Wire, from_plain
 from fsconsole.text import SECTOR_BYTES
 
 DEVICE_IDENTITY = ("name", "role", "above")
@@ -98,8 +99,20 @@ def _marks(count: int) -> str:
     return ", ".join("?" * count)
 
 
-TABLES = (
-    f"CREATE TABLE sample (id INTEGER PRIMARY KEY, step TEXT NOT NULL, {_declared(COLUMNS)})",
+def sample_tables(version: int) -> tuple[str, ...]:
+    """Return the statements of the table sample in a journal of a version: made so, then as migrations left older ones.
+
+    SQLite appends an added column to the statement's text (ALTER TABLE).
+    """
+    made = _declared(column for column in COLUMNS if column.since <= version)
+    statements = [f"CREATE TABLE sample (id INTEGER PRIMARY KEY, step TEXT NOT NULL, {made})"]
+    for older in range(1, version):
+        added = _declared(column for column in COLUMNS if older < column.since <= version)
+        statements += [f"{statement.removesuffix(')')}, {added})" for statement in sample_tables(older)]
+    return tuple(dict.fromkeys(statements))
+
+
+OTHER_TABLES = (
     f"""CREATE TABLE sample_cpu (sample INTEGER NOT NULL REFERENCES sample, cpu INTEGER NOT NULL,
         {_declared(CPU_COLUMNS)}, PRIMARY KEY (sample, cpu)) WITHOUT ROWID""",
     """CREATE TABLE gauged_device (id INTEGER PRIMARY KEY, position INTEGER NOT NULL, name TEXT NOT NULL,
@@ -120,14 +133,18 @@ _INSERT_DEVICE = f"""INSERT INTO sample_device (sample, {_names(DEVICE_COLUMNS)}
 def _select(version: int) -> str:
     """Return the query for a journal of some version; columns that it lacks are NULL."""
     names = ", ".join(column.name if column.since <= version else "NULL" for column in COLUMNS)
-    return f"SELECT id, step, {names} FROM sample WHERE id > ? ORDER BY id LIMIT ?"  # noqa: S608
+    step = f"CASE WHEN length(step) <= {MAX_NAME_CHARACTERS} THEN step END"
+    return f"SELECT id, {step}, {names} FROM sample WHERE id > ? ORDER BY id LIMIT ?"  # noqa: S608
 
 
 _SELECT_CPUS = f"""SELECT sample, cpu, {_names(CPU_COLUMNS)} FROM sample_cpu
-    WHERE sample > ? AND sample <= ? ORDER BY sample, cpu"""  # noqa: S608
+    WHERE sample > ? AND sample <= ? ORDER BY sample, cpu LIMIT {MAX_SAMPLE_ROWS_READ + 1}"""  # noqa: S608
 _SELECT_DEVICES = f"""SELECT sample, {", ".join(DEVICE_IDENTITY)}, {_names(DEVICE_COLUMNS)}
     FROM sample_device JOIN gauged_device ON gauged_device.id = device
-    WHERE sample > ? AND sample <= ? ORDER BY sample, position"""  # noqa: S608
+    WHERE sample > ? AND sample <= ? ORDER BY sample, position LIMIT {MAX_SAMPLE_ROWS_READ + 1}"""  # noqa: S608
+# A name is read with each row of its device.
+_LONG_NAMES = f"""SELECT EXISTS (SELECT 1 FROM gauged_device
+    WHERE max(length(name), length(role), length(above)) > {MAX_NAME_CHARACTERS})"""  # noqa: S608
 
 
 def add_columns(connection: sqlite3.Connection, version: int) -> None:
@@ -198,15 +215,25 @@ def read_samples(connection: sqlite3.Connection, after: int, limit: int) -> tupl
         return after, ()
     last: int = rows[-1][0]
     cpus, devices = defaultdict(list), defaultdict(list)
-    for sample, number, *shares in connection.execute(_SELECT_CPUS, (after, last)):
+    for sample, number, *shares in _counted(connection.execute(_SELECT_CPUS, (after, last))):
         cpus[sample].append({"number": number, "shares": _restored(CPU_COLUMNS, shares)})
-    for sample, name, role, above, *figures in connection.execute(_SELECT_DEVICES, (after, last)):
+    if connection.execute(_LONG_NAMES).fetchone() != (0,):
+        raise Mismatch(f"has a name with more than {MAX_NAME_CHARACTERS} characters", "gauged_device")
+    for sample, name, role, above, *figures in _counted(connection.execute(_SELECT_DEVICES, (after, last))):
         identity = {"name": name, "role": role, "above": above}
         devices[sample].append(identity | _restored(DEVICE_COLUMNS, figures))
     return last, tuple(
         from_plain(Sample, _document(step, figures) | {"per_cpu": cpus[number], "devices": devices[number]})
         for number, step, *figures in rows
     )
+
+
+def _counted(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    """Give rows of samples. Raises Mismatch for more than MAX_SAMPLE_ROWS_READ."""
+    for count, row in enumerate(rows):
+        if count >= MAX_SAMPLE_ROWS_READ:
+            raise Mismatch(f"more than {MAX_SAMPLE_ROWS_READ} rows of CPUs or devices", "sample")
+        yield row
 
 
 def _document(step: object, stored: Iterable[object]) -> dict[str, object]:

@@ -42,7 +42,7 @@ class Seals:
 
 def request_seal(request: RunRequest) -> str:
     """Return the seal of a new run's request; the machine's key is made where there is none."""
-    return _digest(machine_key(make=True), "", encode(request))
+    return seal_of(machine_key(make=True), "", encode(request))
 
 
 def check_seals(folder: RunFolder) -> tuple[Seals, str]:
@@ -52,7 +52,7 @@ def check_seals(folder: RunFolder) -> tuple[Seals, str]:
     """
     key, reader = machine_key(make=False), JournalReader(folder.journal)
     last = reader.request_seal()
-    why = "" if _is_same(last, _digest(key, "", encode(reader.request()))) else _FOREIGN
+    why = "" if _is_same(last, seal_of(key, "", encode(reader.request()))) else _FOREIGN
     for event in reader.read_since(Cursor(), max_samples=0).observations:
         if not isinstance(event, (DeviceLeft, RequestRenewed, RoundRepeated, LookTaken)):
             continue
@@ -94,10 +94,11 @@ def _read_key() -> bytes:
 
 
 def _seal(key: bytes, last: str, event: Sealed) -> str:
-    return _digest(key, last, encode(replace(event, seal="")))
+    return seal_of(key, last, encode(replace(event, seal="")))
 
 
-def _digest(key: bytes, last: str, text: str) -> str:
+def seal_of(key: bytes, last: str, text: str) -> str:
+    """Return the seal on a text that follows the seal last; empty without a key."""
     return hmac.new(key, f"{last}\n{text}".encode(), "sha256").hexdigest() if key else ""
 
 

@@ -11,7 +11,7 @@ import shutil
 import sqlite3
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 
@@ -19,6 +19,7 @@ from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import (
     JournalUnusable,
     NoRuns,
+    NoRunsMadeHere,
     NoSpace,
     NotRoot,
     RunAmbiguous,
@@ -26,12 +27,11 @@ from fsconsole.errors.runs import (
     RunMissing,
     RunsReadOnly,
 )
-from fsconsole.journal.events import TABLE
+from fsconsole.journal.arrival import arrival_numbers, arriving, leave_mark
 from fsconsole.journal.folder import LATEST, RunFolder, is_full, require_own
 from fsconsole.journal.last_word import reserve
 from fsconsole.journal.past import read_journal
-from fsconsole.journal.reader import APPLICATION_ID, SCHEMA_VERSION
-from fsconsole.journal.samples import TABLES as SAMPLE_TABLES
+from fsconsole.journal.schema import create_tables
 from fsconsole.journal.seal import request_seal
 from fsconsole.journal.writer import record_all
 from fsconsole.model.events import RequestRenewed
@@ -189,9 +189,14 @@ def make_directory(name: str, parent: int) -> None:
 
 _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
 """RFC 4648, in small letters: nothing in it is mistaken for something else when typed."""
-RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _ROOM_BEYOND_REQUEST_BYTES = 256 * 1024
 """Empty tables, SQLite's rollback journal, and a block for each directory."""
+
+
+def is_run_name(name: str) -> bool:
+    """Return whether a run may have that name; "latest" means another one."""
+    return bool(_RUN_NAME.fullmatch(name)) and name != LATEST
 
 
 def make_run_id() -> str:
@@ -207,7 +212,7 @@ def create_run(runs_dir: str, request: RunRequest) -> RunFolder:
     """
     document = encode(request)
     with _in_words(runs_dir, len(document)), ExitStack() as stack:
-        if not RUN_NAME.fullmatch(request.run_id):
+        if not is_run_name(request.run_id):
             raise RunsReadOnly(path=runs_dir, why=f"'{request.run_id}' is not a name for a run")
         runs_fd = open_or_make(runs_dir)
         stack.callback(os.close, runs_fd)
@@ -229,48 +234,69 @@ def create_run(runs_dir: str, request: RunRequest) -> RunFolder:
                 row = (document, request_seal(request))
                 connection.execute("INSERT INTO run (id, request, seal) VALUES (1, ?, ?)", row)
             reserve(hidden)
-            os.fsync(fd)
-        os.rename(hidden.name, request.run_id, src_dir_fd=runs_fd, dst_dir_fd=runs_fd)
-        undo.pop_all()
-        os.fsync(runs_fd)
+            with arriving(runs_dir) as number:
+                leave_mark(hidden, request.run_id, number)
+                os.fsync(fd)
+                os.rename(hidden.name, request.run_id, src_dir_fd=runs_fd, dst_dir_fd=runs_fd)
+                undo.pop_all()
+                os.fsync(runs_fd)
     return RunFolder(os.path.join(os.path.abspath(runs_dir), request.run_id))
 
 
 def list_runs(runs_dir: str) -> tuple[RunFolder, ...]:
-    """Return the folders of all runs, newest first, whatever is in them; none where there is no such directory.
+    """Return the folders of all runs, whatever is in them; none where there is no such directory.
+
+    Runs that were made here come first, the last to arrive before the others; then all others by their names.
 
     Raises NotRoot where the directory may not be read.
     """
     try:
         with os.scandir(runs_dir) as entries:
-            names = [e.name for e in entries if RUN_NAME.fullmatch(e.name) and e.is_dir(follow_symlinks=False)]
+            names = [e.name for e in entries if is_run_name(e.name) and e.is_dir(follow_symlinks=False)]
     except FileNotFoundError:
         return ()
     except PermissionError as error:
         raise NotRoot(what=f"Reading {runs_dir}") from error
     except OSError as error:
         raise RunsReadOnly(path=runs_dir, why=error_reason(error)) from error
-    names.sort(key=lambda name: (bool(_DATED.match(name)), name), reverse=True)
-    return tuple(RunFolder(os.path.join(os.path.abspath(runs_dir), name)) for name in names)
+    folders = [RunFolder(os.path.join(os.path.abspath(runs_dir), name)) for name in names]
+    numbers = arrival_numbers(folders)
+    return tuple(sorted(folders, key=lambda folder: (numbers[folder.path], folder.name), reverse=True))
 
 
-_DATED = re.compile("[0-9]{8}-[0-9]{6}-")
-"""Names as make_run_id() gives; others, of imported runs, tell no time and come last: none of them is the newest."""
+def list_runs_made_here(runs_dir: str) -> tuple[RunFolder, ...]:
+    """Return the folders of the runs that were made on this machine, the last to arrive first. Raises as list_runs()."""
+    folders = list_runs(runs_dir)
+    numbers = arrival_numbers(folders)
+    return tuple(folder for folder in folders if numbers[folder.path])
 
 
 def open_run(runs_dir: str, wanted: str = LATEST) -> RunFolder:
-    """Return the run of that name, or the only one that begins so, or the newest for "latest".
+    """Return the run of that name, or the only one that begins so; for "latest" the last one that was made here.
 
     Raises RunMissing, RunAmbiguous, NotRoot.
     """
     runs = list_runs(runs_dir)
-    exact = runs[:1] if wanted == LATEST else tuple(run for run in runs if run.name == wanted)
+    if runs and wanted == LATEST:
+        return _latest(runs, runs_dir)
+    exact = tuple(run for run in runs if run.name == wanted)
     found = exact or tuple(run for run in runs if wanted and run.name.startswith(wanted))
     if not found:
         raise (RunMissing if runs else NoRuns)(run=wanted, runs_dir=runs_dir)
     if len(found) > 1:
-        raise RunAmbiguous(run=wanted, candidates=", ".join(run.name for run in found[:5]))
+        raise RunAmbiguous(run=wanted, candidates=", ".join(run.name for run in found[:_MOST_NAMED]))
     return found[0]
+
+
+def _latest(runs: Sequence[RunFolder], runs_dir: str) -> RunFolder:
+    if not arrival_numbers(runs[:1])[runs[0].path]:
+        others = ", ".join(run.name for run in runs[:_MOST_NAMED])
+        more = f" and {len(runs) - _MOST_NAMED} more" if len(runs) > _MOST_NAMED else ""
+        raise NoRunsMadeHere(run=LATEST, runs_dir=runs_dir, others=f"{others}{more}")
+    return runs[0]
+
+
+_MOST_NAMED = 5
 
 
 def open_exact(runs_dir: str, name: str) -> RunFolder:
@@ -317,21 +343,3 @@ def _in_words(runs_dir: str, request_bytes: int) -> Iterator[None]:
             free = format_bytes(room.f_bavail * room.f_frsize)
             raise NoSpace(path=runs_dir, needed=needed, free=free) from error
         raise RunsReadOnly(path=runs_dir, why=error_reason(error)) from error
-
-
-# The tables are append-only: rows are inserted, never changed. Wall and monotonic times are nanoseconds; sizes bytes;
-# shares per cent, but for those of samples, whose columns name their units.
-
-_RUN = """CREATE TABLE run (
-        id INTEGER PRIMARY KEY CHECK (id = 1),
-        request TEXT NOT NULL,
-        seal TEXT NOT NULL DEFAULT '')"""
-"""seal is that of the request (journal.seal)."""
-
-
-def create_tables(connection: sqlite3.Connection) -> None:
-    """Make an empty database a journal of this version; the caller holds the transaction."""
-    for statement in (_RUN, TABLE, *SAMPLE_TABLES):
-        connection.execute(statement)
-    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

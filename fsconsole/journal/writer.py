@@ -22,8 +22,8 @@ from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import JournalFull, JournalUnusable
 from fsconsole.journal.events import EventRow, event_row
 from fsconsole.journal.folder import RunFolder, has_no_room, journal_fault, require_no_super_journal
-from fsconsole.journal.reader import SCHEMA_VERSION, check_version
 from fsconsole.journal.samples import SampleRow, add_columns, sample_row
+from fsconsole.journal.schema import SCHEMA_VERSION, require_schema
 from fsconsole.model.events import Observation
 from fsconsole.model.sample import Sample
 
@@ -235,7 +235,7 @@ def _open(path: str) -> sqlite3.Connection:
                 uri, uri=True, isolation_level=None, check_same_thread=False, timeout=WAIT_FOR_LOCK_S
             )
             undo.callback(connection.close)
-            check_version(connection, path)
+            require_schema(connection, path)
             (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
             _bring_up_to_date(connection)
         except sqlite3.Error as error:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from contextlib import suppress
 
 from fsconsole.catalog.filesystem import Answer, Catalog, Filesystem, Known
 from fsconsole.catalog.loader import declaration_digest
@@ -12,7 +10,7 @@ from fsconsole.errors.runs import ToolMissing
 from fsconsole.model.command import Command, Executor
 from fsconsole.model.wire import Wire, decode, encode
 from fsconsole.preflight.machine import Driver, driver_of, why_absent
-from fsconsole.system.files import kernel_release
+from fsconsole.system.files import kernel_release, new_file
 from fsconsole.system.run import find_program
 
 
@@ -68,18 +66,10 @@ def read_findings(filesystem: str, versions: Versions, directory: str = CACHE_DI
 def keep_findings(findings: Findings, directory: str = CACHE_DIR) -> None:
     """Keep findings for the next call, whole or not at all. Raises OSError."""
     os.makedirs(directory, mode=0o755, exist_ok=True)
-    descriptor, draft = tempfile.mkstemp(prefix=".options-", dir=directory)
-    try:
-        with open(descriptor, "w", encoding="utf-8") as file:
-            file.write(encode(findings))
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(draft, 0o644)
-        os.replace(draft, _path(findings.filesystem, directory))
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(draft)
-        raise
+    with new_file(_path(findings.filesystem, directory), overwrite=True, mode=0o644) as file:
+        # Every user may read it, whatever the umask.
+        os.fchmod(file.fileno(), 0o644)
+        file.write(encode(findings).encode())
 
 
 def what_is_known(executor: Executor, catalog: Catalog, names: frozenset[str], directory: str = CACHE_DIR) -> Known:

@@ -6,7 +6,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from types import TracebackType
 from typing import IO, TypeVar
@@ -73,33 +73,78 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @contextmanager
-def new_file(path: str, *, overwrite: bool, mode: int = 0o640) -> Iterator[IO[bytes]]:
-    """Give a new file to write for a with block; it stays, synced, unless the block raises.
+def new_file(
+    path: str, *, overwrite: bool, mode: int = 0o640, before_placing: Callable[[], None] = lambda: None
+) -> Iterator[IO[bytes]]:
+    """Give a file for a with block; it gets its name, whole and synced, when the block ends without an error.
 
-    A file that is there is an error unless it may be overwritten; then it keeps its content until the new one is
-    wholly written, and no link is followed. Raises OSError.
+    With overwrite, links are resolved, and only a regular file is replaced, by a rename. Without it, a file or link of that
+    name is an error. mode is subject to the umask. before_placing is called last before the file gets its name and may
+    raise. Raises OSError (FileExistsError without overwrite).
     """
-    place = f"{path}.{os.getpid()}.new" if overwrite else path
-    with ExitStack() as undo:
-        fd = os.open(place, _NEW, mode)
-        undo.callback(_remove, place)
+    if not overwrite and os.path.lexists(path):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+    directory, name = os.path.split(_replaceable(path) if overwrite else os.path.abspath(path))
+    draft = f".fsconsole-{os.getpid()}-{os.urandom(4).hex()}"
+    # By its descriptor: the directory's own name may become a link meanwhile.
+    with opened_without_links(os.path.realpath(directory)) as folder, ExitStack() as undo:
+        fd = os.open(draft, _NEW, mode, dir_fd=folder)
+        undo.callback(_remove, draft, folder)
         with os.fdopen(fd, "wb") as file:
             yield file
             file.flush()
             os.fsync(fd)
+        before_placing()
         if overwrite:
-            with suppress(FileNotFoundError):
-                # A device's node would be gone, and a file have its name.
-                if stat.S_IFMT(os.lstat(path).st_mode) not in (stat.S_IFREG, stat.S_IFLNK):
-                    raise OSError(errno.EINVAL, "it is no plain file")
-            os.replace(place, path)
+            _require_replaceable(name, folder)
+        else:
+            # Takes the name, or fails where somebody else was first.
+            os.close(os.open(name, _NEW, mode, dir_fd=folder))
+        os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
         undo.pop_all()
 
 
-def _remove(path: str) -> None:
+def _replaceable(path: str) -> str:
+    """Return the place of the file that path leads to, where there is a regular file or nothing. Raises OSError."""
+    try:
+        entry = os.lstat(path)
+        if stat.S_ISLNK(entry.st_mode) and entry.st_uid not in (0, os.geteuid()):
+            # In /tmp it could lead to any file of this user's.
+            raise PermissionError(errno.EACCES, "it is a symbolic link of another user")
+        target, place = os.stat(path), os.path.realpath(path)
+        _require_regular(target)
+        if not os.path.exists(place) or not os.path.samestat(target, os.lstat(place)):
+            raise OSError(errno.EINVAL, "it leads to an open file that has no name")
+    except FileNotFoundError:
+        return os.path.realpath(path)
+    return place
+
+
+def _require_replaceable(name: str, folder: int) -> None:
+    with suppress(FileNotFoundError):
+        _require_regular(os.lstat(name, dir_fd=folder))
+
+
+_KINDS = (
+    (stat.S_ISDIR, "a directory"),
+    (stat.S_ISBLK, "a block device"),
+    (stat.S_ISCHR, "a character device"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISLNK, "a symbolic link"),
+)
+
+
+def _require_regular(entry: os.stat_result) -> None:
+    if not stat.S_ISREG(entry.st_mode):
+        kind = next((kind for is_kind, kind in _KINDS if is_kind(entry.st_mode)), "a special file")
+        raise OSError(errno.EINVAL, f"it is {kind}, and only a regular file is replaced")
+
+
+def _remove(name: str, folder: int) -> None:
     # Not pathlib: nothing else that a load's process imports needs it, and it takes a tenth of that process's start.
     with suppress(FileNotFoundError):
-        os.unlink(path)
+        os.unlink(name, dir_fd=folder)
 
 
 class Closing:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import hashlib
 import os
@@ -19,10 +18,9 @@ from fsconsole.errors.targets import DraftUnkept, PlanChanged, PlanMissing, Plan
 from fsconsole.model.wire import Mismatch, Wire, decode, encode
 from fsconsole.plan.draft import Draft, plan_to_toml
 from fsconsole.plan.read import parse_plan
+from fsconsole.system.files import new_file
 from fsconsole.text import error_reason
 
-_NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK})
-"""Errors of filesystems without hard links (man 2 link)."""
 _LAST_PLACE = "/tmp"  # noqa: S108 (it is everybody's, and sticky)
 _MOST_CONSOLES = 9
 """Consoles of one operator that keep a draft each."""
@@ -54,50 +52,25 @@ def save(path: str, text: str, expected: str) -> str:
     expected is the digest of what is there and may be replaced, empty for nothing: looked at again when the new file
     is ready to take its place. Raises PlanChanged where something else is there, PlanUnwritable, PlanMissing.
     """
+
+    def require_unchanged() -> None:
+        if expected and digest_of(path) != expected:
+            raise PlanChanged(path)
+
     try:
-        place = os.path.realpath(path)
-        umask = os.umask(0)
-        os.umask(umask)
-        mode, owner = 0o666 & ~umask, (-1, -1)
-        with suppress(FileNotFoundError):
-            found = os.stat(place)
-            _require_regular(found.st_mode)
-            mode, owner = found.st_mode & 0o7777, (found.st_uid, found.st_gid)
-        descriptor, draft = tempfile.mkstemp(prefix=".plan-", dir=os.path.dirname(place))
-        try:
-            with open(descriptor, "wb") as file:
-                file.write(text.encode())
-                os.fchmod(file.fileno(), mode)
-                os.fchown(file.fileno(), *owner)
-                file.flush()
-                os.fsync(file.fileno())
-            _put(draft, place, path, expected)
-        except BaseException:
-            _forget(draft)
-            raise
+        if not expected and os.path.exists(path):
+            _require_regular(os.stat(path).st_mode)
+        with new_file(path, overwrite=bool(expected), mode=0o666, before_placing=require_unchanged) as file:
+            with suppress(FileNotFoundError):
+                replaced = os.stat(path)
+                os.fchown(file.fileno(), replaced.st_uid, replaced.st_gid)
+                os.fchmod(file.fileno(), stat.S_IMODE(replaced.st_mode))
+            file.write(text.encode())
+    except FileExistsError as error:
+        raise PlanChanged(path) from error
     except (OSError, ValueError) as error:
         raise PlanUnwritable(path, error_reason(error).lower()) from error
     return digest_of_text(text)
-
-
-def _put(draft: str, place: str, path: str, expected: str) -> None:
-    if expected:
-        if digest_of(place) != expected:
-            raise PlanChanged(path)
-        os.replace(draft, place)
-        return
-    try:
-        # Unlike a rename it fails where somebody was there first.
-        os.link(draft, place)
-        os.unlink(draft)
-    except FileExistsError as error:
-        raise PlanChanged(path) from error
-    except OSError as error:
-        if error.errno not in _NO_LINKS:
-            raise
-        if digest_of(place):
-            raise PlanChanged(path) from error
-        os.replace(draft, place)
 
 
 @contextmanager
@@ -221,16 +194,8 @@ class DraftStore:
             self.unkept = f"{error} {error.hint}"
 
     def _write(self, text: str) -> None:
-        descriptor, path = tempfile.mkstemp(prefix=".draft-", dir=os.path.dirname(self._path))
-        try:
-            with open(descriptor, "w", encoding="ascii") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(path, self._path)
-        except BaseException:
-            _forget(path)
-            raise
+        with new_file(self._path, overwrite=True, mode=0o600) as file:
+            file.write(text.encode("ascii"))
 
     def release(self) -> None:
         """Leave the draft to the next console."""

@@ -132,7 +132,7 @@ def test_without_the_key_or_on_another_machine_all_is_asked_about(
 
     def asked(under: tuple[str, ...]) -> None:
         with unchanged(device):
-            done = command("resume", *runs_of(sealed), under=under)
+            done = command("resume", sealed.name, *runs_of(sealed), under=under)
         assert_told(done, ExitCode.CONSENT_MISSING, device, FOREIGN)
 
     each(elsewhere, asked)

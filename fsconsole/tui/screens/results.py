@@ -19,8 +19,9 @@ from textual.widgets import Button, Input, OptionList, Static
 from fsconsole.client.children import carried_out
 from fsconsole.client.runs import Look, look, read_runs, save
 from fsconsole.errors import FsconsoleError
+from fsconsole.errors.runs import NoRuns
 from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.store import list_runs
+from fsconsole.journal.store import list_runs, open_run
 from fsconsole.model.figures import Publication
 from fsconsole.model.metrics import Metric
 from fsconsole.plan.publications import all_publications
@@ -205,7 +206,7 @@ class Shown:
 
 
 class ResultsScreen(ConsoleScreen):
-    """The grid of the session's run, or of the newest one."""
+    """The grid of the session's run, or of the latest one that was made here."""
 
     MODE: ClassVar[str] = "results"
     CSS_PATH = "results.tcss"
@@ -365,7 +366,7 @@ Below: the row's verdict, why, its rounds as dots (2: two at one place), other c
             self.app.push_screen(OutputScreen(lambda width: view.advice_lines(state, grid, advice, place, width)))
 
     async def action_open_run_plan(self) -> None:
-        # The newest run is shown where none was chosen.
+        # The latest run is shown where none was chosen.
         await self.open_plan_of(self._shown.folder if self._shown is not None else None)
 
     @work(group="compare", exclusive=True)
@@ -459,12 +460,13 @@ Below: the row's verdict, why, its rounds as dots (2: two at one place), other c
         runs_dir, with_redone = self.session.runs_dir, self._choice.of_blocks.with_redone
 
         def read() -> Shown | None:
-            newest = list_runs(runs_dir)[:1] if wanted is None else (wanted,)
-            if not newest:
+            try:
+                folder = wanted or open_run(runs_dir)
+            except NoRuns:
                 return None
-            seen = look(newest[0])
+            seen = look(folder)
             grid = build_grid(seen.state, with_redone=with_redone)
-            return Shown(newest[0], seen, grid, findings_of(seen.state, grid))
+            return Shown(folder, seen, grid, findings_of(seen.state, grid))
 
         try:
             shown = await asyncio.to_thread(read)

@@ -52,11 +52,11 @@ _OF_A_RUN = frozenset({"open", "compare", "open_run_plan", "mark", "export", "re
 
 
 class RunsScreen(ConsoleScreen):
-    """The list of all runs below the session's directory, the newest first."""
+    """The list of all runs below the session's directory, those made here first."""
 
     MODE: ClassVar[str] = "runs"
     CSS_PATH = "runs.tcss"
-    HELP: ClassVar[str] = """All runs that are kept, the newest first.
+    HELP: ClassVar[str] = """All runs that are kept: those made here, the newest first, then others.
 Enter opens one: a living run is followed, a finished one shows its figures.
 A run that was cut short says where; r resumes it: finished cells are kept.
 = compares the run with another one, or with a published table: what differs first, then changes in per cent.

@@ -92,7 +92,7 @@ def test_a_damaged_folder_is_listed_and_hides_no_other(tmp_path: Path) -> None:
     assert "    finished\n" in done.stdout
     listed = json.loads(run_command("runs", "--json", "--runs", str(tmp_path)).stdout)
     assert [(run["run_id"], run["status"]) for run in listed["runs"]] == [
-        ("whole", "finished"), ("empty", "damaged"), ("broken", "damaged"),
+        ("broken", "damaged"), ("whole", "finished"), ("empty", "damaged"),
     ]  # fmt: skip
 
 

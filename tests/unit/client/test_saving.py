@@ -26,22 +26,6 @@ def test_a_file_is_written_as_it_is_and_replaced_only_where_that_was_agreed(tmp_
         save(str(tmp_path / "no" / "a.csv"), "x", overwrite=False)
 
 
-def test_a_link_is_not_written_through(tmp_path: Path) -> None:
-    (tmp_path / "kept").write_text("kept")
-    (tmp_path / "link").symlink_to(tmp_path / "kept")
-    with pytest.raises(ExportFailed):
-        save(str(tmp_path / "link"), "new", overwrite=False)
-    save(str(tmp_path / "link"), "new", overwrite=True)
-    assert (tmp_path / "kept").read_text() == "kept"
-
-
-def test_a_node_is_not_replaced(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "node")
-    with pytest.raises(ExportFailed, match="no plain file"):
-        save(str(tmp_path / "node"), "new", overwrite=True)
-    assert os.listdir(tmp_path) == ["node"]
-
-
 def test_outputs_are_read_from_the_runs_own_folder_alone(tmp_path: Path) -> None:
     folder = RunFolder(str(tmp_path / "run"))
     (tmp_path / "run" / "raw").mkdir(parents=True)

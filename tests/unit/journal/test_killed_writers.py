@@ -96,7 +96,7 @@ def test_neither_reading_nor_writing_deletes_a_file_that_a_journal_names(folder:
     assert victim.exists()
 
 
-def test_a_copy_in_memory_trusts_the_schema_no_more_than_the_journal_itself(folder: RunFolder) -> None:
+def test_a_copy_trusts_the_schema_no_more_than_the_journal_itself(folder: RunFolder) -> None:
     half_done(folder)
     with open_journal(folder.journal) as connection:
         assert connection.execute("PRAGMA trusted_schema").fetchone() == (0,)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from pathlib import Path
 
@@ -30,19 +29,6 @@ def test_what_somebody_else_wrote_right_before_the_new_file_takes_its_place_is_k
             planfiles.save(str(path), "mine", planfiles.digest_of(str(path)))
         assert path.read_text() == "theirs"
         assert os.listdir(tmp_path) == ["plan.toml"]
-
-
-def test_where_there_are_no_hard_links_a_new_file_is_kept_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def refuse(*_: object) -> None:
-        raise OSError(errno.EPERM, "no links here")
-
-    monkeypatch.setattr(os, "link", refuse)
-    path = tmp_path / "plan.toml"
-    planfiles.save(str(path), "mine", "")
-    assert path.read_text() == "mine"
-    with pytest.raises(PlanChanged):
-        planfiles.save(str(path), "other", "")
-    assert path.read_text() == "mine"
 
 
 def test_a_plan_for_a_run_lies_where_nobody_else_can_put_another(
