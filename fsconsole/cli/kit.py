@@ -229,11 +229,11 @@ def _read(directory: str) -> Kit:
     from fsconsole.kit.check import objection
     from fsconsole.kit.values import Kit
     from fsconsole.model.wire import Mismatch, decode
+    from fsconsole.system.files import read_regular_file
 
     path = os.path.join(directory, _KIT)
     try:
-        with open(path, "rb") as file:
-            kit = decode(Kit, file.read(2**20))
+        kit = decode(Kit, read_regular_file(path, 2**20))
     except OSError as error:
         raise KitUnreadable(path=path, why=error_reason(error)) from error
     except Mismatch as error:

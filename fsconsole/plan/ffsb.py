@@ -8,7 +8,6 @@ that stay.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -19,7 +18,8 @@ from fsconsole.model.workload import WorkloadKind
 from fsconsole.plan.ffsb_profile import Profile, Said, Section, SectionKind, parse_profile
 from fsconsole.plan.kinds import MAX_DURATION_S, MAX_FILE_SIZE_BYTES, MAX_FILES, MAX_THREADS, MAX_WEIGHT
 from fsconsole.plan.shipped import configs_folder
-from fsconsole.text import GIB, MIB
+from fsconsole.system.files import read_regular_file
+from fsconsole.text import GIB, MIB, error_reason
 from fsconsole.units import format_bytes_exact
 
 MAX_PROFILE_BYTES = MIB
@@ -79,16 +79,12 @@ def _find(table: Table) -> Path:
 
 def _text(table: Table, path: Path) -> str:
     try:
-        # A FIFO would block the open for ever.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(descriptor, "rb") as file:
-            is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
-            raw = file.read(MAX_PROFILE_BYTES + 1) if is_file else b""
-        if not is_file or len(raw) > MAX_PROFILE_BYTES:
-            raise table.bad("profile", "it is no file of at most 1 MiB", "an FFSB profile")
+        raw = read_regular_file(path, MAX_PROFILE_BYTES + 1)
+        if len(raw) > MAX_PROFILE_BYTES:
+            raise table.bad("profile", "it has more than 1 MiB", "an FFSB profile")
         return raw.decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise table.bad("profile", f"it can't be read: {error}", "an FFSB profile") from error
+        raise table.bad("profile", f"it can't be read: {error_reason(error)}", "an FFSB profile") from error
 
 
 def workload_tables(profile: Profile, name: str, given: Mapping[str, object]) -> tuple[_Plan, ...]:

@@ -22,7 +22,8 @@ from fsconsole.model.workload import (
     WHOLE_FILE,
     WorkloadKind,
 )
-from fsconsole.text import GIB, KIB, TIB
+from fsconsole.system.files import read_regular_file
+from fsconsole.text import GIB, KIB, TIB, error_reason
 
 # Bounds: wide enough for any real plan, narrow enough to catch a slip.
 
@@ -377,13 +378,11 @@ def read_job(table: Table, name: str, value: object) -> str:
         read_fio_job(said, f"{table.path}: {table.key(name)}")
         return said
     path = os.path.join(os.path.dirname(table.path), said)
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise table.bad(name, f"'{path}' is not a regular file", "the path of a job file")
     try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read(MAX_JOB_CHARACTERS + 1)
+        # A character has at most four bytes.
+        text = read_regular_file(path, 4 * MAX_JOB_CHARACTERS + 1).decode()
     except (OSError, ValueError) as error:
-        raise table.bad(name, f"'{path}' can't be read: {error}", "the path of a job file") from error
+        raise table.bad(name, f"'{path}' can't be read: {error_reason(error)}", "the path of a job file") from error
     if len(text) > MAX_JOB_CHARACTERS:
         raise table.bad(name, f"'{path}' is too long", f"at most {MAX_JOB_CHARACTERS:,} characters")
     read_fio_job(text, path)

@@ -37,6 +37,7 @@ from fsconsole.plan.planfile import ArrayAxis, Checklist, PlanFile, VariantText
 from fsconsole.plan.read_workload import read_workloads
 from fsconsole.plan.scaling import wrong_keep
 from fsconsole.plan.shipped import RECIPES, configs_folder
+from fsconsole.system.files import read_regular_file
 from fsconsole.text import MIB, did_you_mean, error_reason
 
 MAX_PLAN_FILE_BYTES = MIB
@@ -186,15 +187,9 @@ def read_plan(path: str | os.PathLike[str], *, needs_rows: bool = True) -> PlanF
     Raises PlanMissing, PlanNotToml, PlanUnknownKey, PlanBadValue, UnknownFilesystem, OptionRefused.
     """
     try:
-        # A FIFO would block the open for ever; a plan is a regular file.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(descriptor, "rb") as file:
-            is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
-            raw = file.read(MAX_PLAN_FILE_BYTES + 1) if is_file else b""
+        raw = read_regular_file(path, MAX_PLAN_FILE_BYTES + 1)
     except (OSError, ValueError) as error:
         raise PlanMissing(str(path), error_reason(error).lower()) from error
-    if not is_file:
-        raise PlanMissing(str(path), "it is not a regular file")
     return _decoded(raw, str(path), needs_rows=needs_rows)
 
 

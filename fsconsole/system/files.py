@@ -56,6 +56,17 @@ def opened(
         os.close(fd)
 
 
+def read_regular_file(path: str | os.PathLike[str], most_bytes: int) -> bytes:
+    """Return the first bytes of a file that a user named, at most so many.
+
+    Raises OSError and ValueError, also for what is no regular file: to open a pipe, or to read a device, may never end.
+    """
+    with opened(os.fspath(path), os.O_RDONLY | os.O_NONBLOCK) as fd, open(fd, "rb", closefd=False) as file:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        return file.read(most_bytes)
+
+
 _WALK = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW
 
 

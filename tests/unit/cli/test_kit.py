@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from fsconsole.errors import ExitCode
@@ -35,3 +36,14 @@ def test_a_directory_that_has_no_kit_or_a_changed_one_is_unreadable(tmp_path: Pa
         assert done.returncode == ExitCode.KIT_UNREADABLE
         assert done.stderr.startswith(f"fsconsole: {tmp_path}/kit.json is no kit that can be read: ")
         assert done.stderr.count("\n") == 2
+
+
+def test_verify_kit_refuses_pipe_and_device(tmp_path: Path) -> None:
+    path = tmp_path / "kit.json"
+    os.mkfifo(path)
+    for _ in range(2):
+        done = run_command("verify-kit", str(tmp_path))
+        assert done.returncode == ExitCode.KIT_UNREADABLE
+        assert "it is not a regular file" in done.stderr
+        path.unlink(missing_ok=True)
+        path.symlink_to("/dev/zero")
