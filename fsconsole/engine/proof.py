@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +23,16 @@ from fsconsole.devices.md import kernel_name
 from fsconsole.devices.snapshot import discover, find_device, system_numbers, take_snapshot
 from fsconsole.engine.arrays import arrays_left, give_up, require_own
 from fsconsole.engine.directories import require_same_directories
+from fsconsole.engine.target_state import (
+    KILLED,
+    Agreed,
+    Left,
+    Ours,
+    Proof,
+    TargetState,
+    Unknown,
+    initial_states,
+)
 from fsconsole.errors.runs import JournalUnusable, RunLives
 from fsconsole.errors.targets import (
     ConsentMissing,
@@ -40,11 +49,11 @@ from fsconsole.journal.past import read_state
 from fsconsole.journal.seal import check_seals
 from fsconsole.journal.writer import record_all
 from fsconsole.model.command import Executor
-from fsconsole.model.device import Device, Fingerprint, Identity
+from fsconsole.model.device import Fingerprint
 from fsconsole.model.events import RequestRenewed
-from fsconsole.model.plan import Cell, StepKind
+from fsconsole.model.plan import Cell
 from fsconsole.model.run import RunRequest, Target
-from fsconsole.model.state import OPEN_STATUSES, CellState, RunState, StepState
+from fsconsole.model.state import RunState
 from fsconsole.plan.expand import array_uuid, moved_plan
 from fsconsole.preflight.prepare import agreed_target, target_spec
 from fsconsole.system.block import notice_medium
@@ -53,52 +62,8 @@ from fsconsole.system.locks import FileLock
 from fsconsole.system.run import RealExecutor
 from fsconsole.units import format_bytes_exact
 
-_WRITING = frozenset({StepKind.EQUALISE, StepKind.ARRAY, StepKind.MKFS, StepKind.RAW_PILOT, StepKind.RAW_WRITE})
 _ACCOUNTING = "/proc/self/io"
 """Missing where the kernel accounts no writes to processes (man 5 proc_pid_io)."""
-_KILLED = "the engine was killed in the middle of a cell, so what it left is not known"
-_NOT_TAKEN = "what the run left on it could not be read"
-
-
-@dataclass(frozen=True, slots=True)
-class LastWrite:
-    """State that a device must be in since this run's last write to it; no fingerprint while its cell goes on."""
-
-    fingerprint: Fingerprint | None = None
-    written: tuple[str, ...] = ()
-    """The kernel's counters of writes, while a cell goes on, and after one whose end the device could not be read."""
-    uncertain: str = ""
-    """Why its content can't be told from what others may have written since, as a clause."""
-
-
-def last_writes(state: RunState) -> dict[str, LastWrite]:
-    """Return the last write of earlier attempts to each target since its consent; an array's counts for each member."""
-    cells = state.request.plan.cells
-    agreed = {target.path: target.agreed_attempt for target in state.request.targets}
-    newest: dict[str, int] = {}
-    writes: list[tuple[CellState, StepState]] = []
-    for known in state.cells:
-        for path in cells[known.index].devices:
-            newest[path] = max(known.attempt, newest.get(path, 0))
-        writes += [(known, step) for step in known.steps if step.kind in _WRITING]
-    # The monotonic clock restarts with each boot, but an attempt lies within one boot.
-    writes.sort(key=lambda write: (write[0].attempt, write[1].started_monotonic_ns))
-    return {
-        path: _last_write(known, cells[known.index].devices.index(path), is_newest=known.attempt == newest[path])
-        for known, _ in writes
-        for path in cells[known.index].devices
-        if known.attempt >= agreed.get(path, 1)
-    }
-
-
-def _last_write(known: CellState, device: int, *, is_newest: bool) -> LastWrite:
-    left = [seen.fingerprint for seen in known.left if seen.device == device]
-    # A cell that was started again may have left anything: its earlier steps are no longer known.
-    if left and is_newest:
-        return LastWrite(left[-1])
-    return LastWrite(uncertain=_NOT_TAKEN if known.status not in OPEN_STATUSES else _KILLED)
-
-
 OPENERS_WAIT_S = 60.0
 """Seconds that a cell waits for other processes to close its device."""
 _LOOK_AGAIN_S = 1.0
@@ -117,15 +82,9 @@ class Prover:
         self._executor = executor
         self._run, self._holds_lock = state.request.run_id, holds_lock
         self._targets = {target.path: target for target in state.request.targets}
-        self._proved_s: dict[str, float] = {}
-        """time.monotonic() of the last proof, by target."""
-        self._proved_as: dict[str, Identity] = {}
-        """The identity of each target at that proof, which it must keep from then on."""
-        self._counted: dict[str, tuple[Device, tuple[str, ...]]] = {}
-        """The kernel's counts of writes at that proof, or after this run's last write since."""
         self._runs_dir = os.path.dirname(folder_path)
-        self._written = last_writes(state)
-        """By path of the target."""
+        self._states = initial_states(state)
+        """By path of the target; arrays of a cell from their first proof on."""
         self._disk_to_lock: dict[str, str] = {}
         """The disk that the system is on too, by path of the target: locked only during each write."""
         self.is_patient = False
@@ -149,9 +108,10 @@ class Prover:
 
     def prove_target(self, target: Target) -> GateReport:
         """Pass the whole gate for one target; raises DeviceOpen where somebody has it open, after a wait."""
-        last = self._written.get(target.path)
-        # In the middle of a cell only the count tells what was written meanwhile.
-        may_wait = self.is_patient and not (last is not None and NOT_COUNTED in last.written)
+        content = self._states[target.path].content
+        # In the middle of a cell only the counters tell what was written meanwhile.
+        is_uncounted = isinstance(content, Ours | Unknown) and NOT_COUNTED in content.counters
+        may_wait = self.is_patient and not is_uncounted
         deadline_s = time.monotonic() + (OPENERS_WAIT_S if may_wait else 0.0)
         while True:
             self.blocked_by = ""
@@ -164,21 +124,22 @@ class Prover:
             time.sleep(_LOOK_AGAIN_S)
 
     def _prove_once(self, target: Target) -> GateReport:
-        path, last = target.path, self._written.get(target.path)
-        known = target.fingerprint if last is None else last.fingerprint
-        report = inspect_device(path, self._context(content_is_ours=known is None))
-        if known is None:
-            # In the middle of a cell of its own, or after one that has no end.
-            seen = replace(report.fingerprint, identity=self._proved_as.get(path, target.identity))
-            known = replace(seen, written=last.written) if last is not None and last.written else seen
-        require_same(report, target, known)
-        # Without a count that this engine took itself nothing vouches for it.
-        is_untouched = last is not None and last.written == report.fingerprint.written != ()
-        if last is not None and last.uncertain and not is_untouched:
-            raise ConsentOutdated(self._run, path, last.uncertain)
-        self._proved_s[path] = time.monotonic()
-        self._proved_as[path] = report.identity
-        self._counted[path] = report.device, report.fingerprint.written
+        path, state = target.path, self._states[target.path]
+        content = state.content
+        report = inspect_device(path, self._context(content_is_ours=isinstance(content, Ours | Unknown)))
+        if isinstance(content, Agreed | Left):
+            expected = content.fingerprint
+        else:
+            # In the middle of a cell, or after one without an end, only identity and counters are compared.
+            identity = state.proof.identity if state.proof is not None else target.identity
+            counters = content.counters or report.fingerprint.written
+            expected = replace(report.fingerprint, identity=identity, written=counters)
+        require_same(report, target, expected)
+        # Only counters that this engine took itself vouch for unknown content.
+        if isinstance(content, Unknown) and not (content.counters == report.fingerprint.written != ()):
+            raise ConsentOutdated(self._run, path, content.reason)
+        proof = Proof(report.device, report.identity, report.fingerprint.written, time.monotonic())
+        self._states[path] = replace(state, proof=proof)
         return report
 
     def _context(self, *, content_is_ours: bool) -> GateContext:
@@ -192,8 +153,8 @@ class Prover:
 
     def absence(self, path: str) -> str:
         """Return why a proved target is gone, as a clause; empty if it is there, or was never proved."""
-        known = self._proved_as.get(path)
-        return absence(path, known) if known is not None else ""
+        proof = self._states[path].proof if path in self._targets else None
+        return absence(path, proof.identity) if proof is not None else ""
 
     def prove_cell(self, cell: Cell) -> None:
         """Pass the whole gate for a cell's target, or for every member of its array."""
@@ -206,20 +167,31 @@ class Prover:
             self.prove_target(self._targets[path])
             return
         require_own(cell.target, array_uuid(self._run, cell.index), cell.members)
-        require(inspect_device(cell.target, self._context(content_is_ours=True)))
-        self._proved_s[cell.target] = time.monotonic()
+        report = inspect_device(cell.target, self._context(content_is_ours=True))
+        require(report)
         device = find_device(cell.target)
-        self._counted[cell.target] = device, sectors_written(device)
+        proof = Proof(device, report.identity, sectors_written(device), time.monotonic())
+        self._states[cell.target] = TargetState(Ours(), proof)
 
     def _is_as_proved(self, path: str) -> bool:
         """Return whether the last proof is fresh, of the device that has the path now, and of all writes to it."""
-        is_old = time.monotonic() - self._proved_s.get(path, -math.inf) > _PROOF_HOLDS_S
-        return not (is_old or self.absence(path) or self.is_written(path))
+        proof = self._last_proof(path)
+        is_fresh = proof is not None and time.monotonic() - proof.time_s <= _PROOF_HOLDS_S
+        return is_fresh and not (self.absence(path) or self.is_written(path))
 
     def is_written(self, path: str) -> bool:
         """Return whether the kernel has counted a write to a device since its last proof."""
-        device, counts = self._counted.get(path, (None, ()))
-        return device is not None and is_written(counts, sectors_written(device))
+        proof = self._last_proof(path)
+        return proof is not None and is_written(proof.counters, sectors_written(proof.device))
+
+    def _last_proof(self, path: str) -> Proof | None:
+        return self._states[path].proof if path in self._states else None
+
+    def _proved(self, path: str) -> Proof:
+        proof = self._last_proof(path)
+        if proof is None:
+            raise LookupError(f"{path} was never proved")
+        return proof
 
     def changed(self, paths: Sequence[str]) -> dict[str, str]:
         """Return the targets that are not the devices of their last proof, each with the reason."""
@@ -227,7 +199,8 @@ class Prover:
             notice_medium(path)
         devices, found = discover(), {}
         for path in paths:
-            known = self._proved_as.get(path, self._targets[path].identity)
+            proof = self._states[path].proof
+            known = proof.identity if proof is not None else self._targets[path].identity
             try:
                 now = read_identity(find_device(path, devices), self._executor)
             except (DeviceMissing, NotABlockDevice):
@@ -282,16 +255,16 @@ class Prover:
 
     def sample_uncounted(self, path: str) -> tuple[Fingerprint, ...]:
         """Return the fingerprint of a proved device whose writes the kernel does not count; nothing if it counts them."""
-        is_counted = NOT_COUNTED not in self._counted[path][1][:1]
+        is_counted = NOT_COUNTED not in self._proved(path).counters[:1]
         return () if is_counted else (take_fingerprint(path, self._context(content_is_ours=False)),)
 
     def numbers(self, paths: Sequence[str]) -> dict[str, int]:
         """Return the device numbers of proved devices, by path."""
-        return {path: number_of(self._counted[path][0]) for path in paths}
+        return {path: number_of(self._proved(path).device) for path in paths}
 
     def note_writing(self, paths: Sequence[str]) -> None:
         """Record that a command of this run is about to write to devices: from now on their content is the run's own."""
-        self._written |= dict.fromkeys(paths, LastWrite())
+        self._set_content(paths, Ours())
 
     def note_written(self, paths: Sequence[str], argv: Sequence[str], written_bytes: int) -> None:
         """Record the counts after a command to which the kernel accounts written_bytes of writes.
@@ -302,17 +275,16 @@ class Prover:
         moved = self.changed([path for path in paths if path in self._targets])
         for path in paths:
             device = find_device(path, present)
-            before, now = self._counted[path][1], sectors_written(device)
-            extra_bytes = bytes_between(before, now) - written_bytes
+            proof, now = self._proved(path), sectors_written(device)
+            extra_bytes = bytes_between(proof.counters, now) - written_bytes
             why = f"{moved[path]}, since {tool} began to write to it" if path in moved else ""
             if not why and tool in ACCOUNTED and extra_bytes > 0 and os.path.exists(_ACCOUNTING):
                 why = f"somebody wrote {format_bytes_exact(extra_bytes)} to it while {tool} was at work"
             if why:
                 self.doubt(path)
                 raise DeviceChanged(path, why)
-            self._counted[path] = device, now
-            self._written[path] = LastWrite(written=now)
-        self._proved_s |= dict.fromkeys(paths, time.monotonic())
+            proof = replace(proof, device=device, counters=now, time_s=time.monotonic())
+            self._states[path] = TargetState(Ours(now), proof)
 
     def note_left(self, path: str) -> Fingerprint | None:
         """Take, keep and return the fingerprint of a target as a cell left it, None where it wrote nothing to it.
@@ -320,8 +292,8 @@ class Prover:
         Raises what take_fingerprint() and held_exclusively() raise: then new consent is needed, unless this
         engine finds later that nobody has written to it since.
         """
-        last, target = self._written.get(path), self._targets[path]
-        if last is None or last.fingerprint is not None or last.uncertain:
+        target = self._targets[path]
+        if not isinstance(self._states[path].content, Ours):
             return None
         self.doubt(path)
         deadline_s = time.monotonic() + OPENERS_WAIT_S
@@ -335,7 +307,7 @@ class Prover:
 
         # Should it not be readable: as long as this engine lives, the kernel's count, where there is one, tells of any write.
         if NOT_COUNTED not in written:
-            self._written[path] = LastWrite(written=written, uncertain=_NOT_TAKEN)
+            self._set_content((path,), Unknown(counters=written))
         # Who only has it open is no matter; a claim is one.
         with held_exclusively(path, may_wait):
             # A mount in another namespace, which is not seen, may have got files by its end.
@@ -347,17 +319,20 @@ class Prover:
                 marker.note_left(target.backing_file, target.identity.scratch_id, digest)
                 # The mark has changed the file's time.
                 found = replace(found, written=sectors_written(find_device(path)))
-        self._written[path] = LastWrite(found)
+        self._set_content((path,), Left(found))
         return found
 
     def doubt(self, path: str) -> None:
         """Record that what is on a target may not be the run's own any more."""
-        self._written[path] = LastWrite(uncertain=_NOT_TAKEN)
+        self._set_content((path,), Unknown())
 
     def note_gone(self, cell: Cell) -> None:
         """Record that the cell's array is gone: whatever gets its name next must be proved again."""
-        for of_array in (self._proved_s, self._counted, self._written):
-            of_array.pop(cell.target, None)
+        self._states.pop(cell.target, None)
+
+    def _set_content(self, paths: Sequence[str], content: Agreed | Ours | Left | Unknown) -> None:
+        for path in paths:
+            self._states[path] = TargetState(content, self._last_proof(path))
 
 
 def present_target(target: Target, executor: Executor) -> Target:
@@ -482,7 +457,7 @@ def look_again(folder: RunFolder, executor: Executor) -> Renewal:
         # A resync that ends meanwhile must not change the code.
         lasting = tuple(hazard for hazard in report.hazards if hazard.check != RESYNCING)
         report = replace(report, hazards=lasting)
-        unproven.append(UnprovenTarget(members, report, ConsentOutdated(request.run_id, array.path, _KILLED)))
+        unproven.append(UnprovenTarget(members, report, ConsentOutdated(request.run_id, array.path, KILLED.reason)))
         held |= {target.path for target in members}
     for target in request.targets:
         if target.path in held:

@@ -306,6 +306,16 @@ disks_below() {
                 done
                 return 0
                 ;;
+            overlay)
+                layers=$(findmnt --noheadings --output OPTIONS --target "$1" | tail -n 1 | tr ',' '\n' |
+                    sed -n 's/^\(lower\|upper\|work\)dir+\{0,1\}=//p' | tr ':' ' ')
+                [ -n "$layers" ] || return 1
+                for layer in $layers; do
+                    [ -d "$layer" ] || return 1
+                    (disks_below "$layer") || return 1
+                done
+                return 0
+                ;;
             *) return 1 ;;
             esac
             ;;

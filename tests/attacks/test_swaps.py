@@ -26,7 +26,7 @@ from fsconsole.text import MIB
 from tests.conftest import run
 from tests.lab.soak import tried
 from tests.loop.commands import OwnLoop, each
-from tests.loop.gate_cases import file_below, held_by_another_process, sparse, unchanged, write
+from tests.loop.gate_cases import file_below, held_by_another_process, outdate, sparse, unchanged, write
 from tests.loop.runs import TINY_PLAN, WHOLE_PLAN, new_run, wait_for_end
 from tests.loop.test_kill_engine import CELL, hanging
 from tests.loop.wiping import proved, wiped
@@ -89,7 +89,7 @@ def test_no_change_of_a_device_between_its_proof_and_the_wipe_goes_unnoticed(
         with proved(own_loop.path, directory) as (prover, cell):
             swap(own_loop.path, victim, directory)
             if (swap,) in NO_WRITES.values():
-                prover._proved_s.clear()
+                outdate(prover)
             assert_not_wiped(prover, cell)
         run("blockdev", "--setrw", own_loop.path)
 
@@ -163,7 +163,7 @@ def test_what_is_written_while_the_proof_goes_on_is_noticed_before_the_wipe(
     monkeypatch.setattr(gate, "sample_content", sample)
     with proved(blank, tmp_path) as (prover, cell):
         written.clear()
-        prover._proved_s.clear()
+        outdate(prover)
         assert_not_wiped(prover, cell)
 
 

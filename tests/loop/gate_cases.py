@@ -5,16 +5,19 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import math
 import os
 import struct
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.devices.evidence import GateContext
 from fsconsole.devices.gate import GateReport, inspect_device
+from fsconsole.engine.proof import Prover
 from fsconsole.model.device import Verdict
 from fsconsole.model.run import Target
 from fsconsole.system.run import RealExecutor
@@ -81,6 +84,13 @@ def _next_data(fd: int, place: int) -> int:
         if error.errno != errno.ENXIO:
             raise
         return os.lseek(fd, 0, os.SEEK_END)
+
+
+def outdate(prover: Prover) -> None:
+    """Make each proof of a run too old to be relied on."""
+    for path, state in prover._states.items():
+        if state.proof is not None:
+            prover._states[path] = replace(state, proof=replace(state.proof, time_s=-math.inf))
 
 
 @contextlib.contextmanager

@@ -25,7 +25,7 @@ from fsconsole.devices.claims import (
 from fsconsole.devices.gate import require
 from fsconsole.devices.marker import Marker, proven_marker
 from fsconsole.devices.snapshot import find_device
-from fsconsole.engine.proof import LastWrite, Prover
+from fsconsole.engine.proof import Prover
 from fsconsole.errors.targets import DeviceChanged, DeviceLocked, DeviceOpen, DeviceRefused
 from fsconsole.journal.past import read_state
 from fsconsole.model.plan import Cell
@@ -40,6 +40,7 @@ from tests.loop.gate_cases import (
     held_by_another_process,
     inspect,
     loop_over,
+    outdate,
     partitioned,
     refusals,
     sparse,
@@ -48,6 +49,7 @@ from tests.loop.gate_cases import (
 )
 from tests.loop.runs import TINY_PLAN, new_run
 from tests.loop.wiping import wiped
+from tests.unit.gate.made import proved_state
 
 
 def test_a_free_device_has_no_refusal_by_any_name_and_inspecting_it_changes_nothing(blank: str, tmp_path: Path) -> None:
@@ -409,7 +411,7 @@ def test_a_short_claim_is_waited_for_when_a_cell_ends_and_between_proof_and_wipe
                 prover.note_left(blank)
         with pytest.raises(DeviceChanged, match="somebody wrote"):
             prover.prove_cell(cell)
-        prover._written[blank] = LastWrite()
+        prover.note_writing((blank,))
         mounted(blank)
         with pytest.raises(DeviceOpen):
             prover.note_left(blank)
@@ -454,14 +456,16 @@ def test_a_member_is_held_from_its_own_proof_until_all_are_proved_and_free_for_t
     seen: list[tuple[bool, ...]] = []
 
     def prove(prover: Prover, _cell: Cell, path: str) -> None:
-        prover._proved_s[path] = time.monotonic()
+        prover._states[path] = proved_state(time.monotonic())
         seen.append(tuple(is_busy(member) for member in members))
 
     monkeypatch.setattr(Prover, "prove_place", prove)
     monkeypatch.setattr(Prover, "require_as_proved", lambda *_: None)
+    monkeypatch.setattr(Prover, "is_written", lambda *_: False)
+    monkeypatch.setattr(Prover, "absence", lambda *_: "")
     prover = Prover(RealExecutor(), state, folder.path)
     for is_held in (False, True):
-        prover._proved_s.clear()
+        outdate(prover)
         with prover.proved(state.request.plan.cells[0], members, is_held=is_held):
             seen.append(tuple(is_busy(member) for member in members))
     free, first, both, all_of_them = (False,) * 3, (True, False, False), (True, True, False), (True,) * 3

@@ -17,7 +17,7 @@ from fsconsole.client.engine import remove_owned_scratch
 from fsconsole.devices import scratch
 from fsconsole.devices.content import BLOCK_BYTES, sample_offsets
 from fsconsole.devices.gate import inspect_device
-from fsconsole.engine.proof import LastWrite, Prover, look_again, renew
+from fsconsole.engine.proof import Prover, look_again, renew
 from fsconsole.errors import ExitCode
 from fsconsole.errors.targets import ConsentOutdated, DeviceChanged
 from fsconsole.journal.folder import RunFolder
@@ -237,7 +237,7 @@ def ended_cleanly(folder: RunFolder, cell: int = 0, attempt: int = 1) -> None:
 
 def left_on(prover: Prover, cell: int, attempt: int, number: int, path: str) -> DeviceLeft:
     """Let a cell have written to a device, and look at what it left."""
-    prover._written[path] = LastWrite()
+    prover.note_writing((path,))
     found = prover.note_left(path)
     assert found is not None
     return DeviceLeft(cell, attempt, number, found)

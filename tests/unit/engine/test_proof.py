@@ -12,13 +12,14 @@ import pytest
 
 from fsconsole.devices.fingerprint import NOT_COUNTED
 from fsconsole.engine import proof
-from fsconsole.engine.proof import LastWrite, Prover
+from fsconsole.engine.proof import Prover
+from fsconsole.engine.target_state import Agreed, TargetState
 from fsconsole.errors.targets import ConsentOutdated, DeviceChanged, DeviceOpen
 from fsconsole.model.device import Fingerprint, Identity
 from fsconsole.model.plan import Cell
 from fsconsole.model.run import Target
 from tests.fakes import FakeExecutor
-from tests.unit.gate.made import SDB
+from tests.unit.gate.made import proved_state
 from tests.unit.results import build
 
 FINGERPRINT = Fingerprint(Identity("loop7", "boot", 7, 2**30), (), (), "now", ("8", "0"))
@@ -36,10 +37,12 @@ def test_a_proof_holds_for_one_second(prover: Prover, monkeypatch: pytest.Monkey
     monkeypatch.setattr(proof, "time", SimpleNamespace(monotonic=lambda: now_s[0]))
     monkeypatch.setattr(proof, "held_exclusively", lambda *_: nullcontext())
     monkeypatch.setattr(Prover, "require_as_proved", lambda *_: None)
+    monkeypatch.setattr(Prover, "is_written", lambda *_: False)
+    monkeypatch.setattr(Prover, "absence", lambda *_: "")
 
     def prove(self: Prover, _cell: Cell, path: str) -> None:
         proved.append(now_s[0])
-        self._proved_s[path] = now_s[0]
+        self._states[path] = proved_state(time_s=now_s[0])
 
     monkeypatch.setattr(Prover, "prove_place", prove)
     for now_s[0] in (100.0, 100.9, 102.0):
@@ -63,8 +66,7 @@ def test_what_is_written_between_the_proof_and_the_hold_is_seen(
     monkeypatch.setattr(Prover, "absence", lambda *_: "")
     monkeypatch.setattr(Prover, "changed", lambda *_: {})
     prover._targets[CELL.target] = Target(CELL.target, FINGERPRINT, (), "CODE")
-    prover._proved_s[CELL.target] = time.monotonic() + 60
-    prover._counted[CELL.target] = SDB, ("8",)
+    prover._states[CELL.target] = proved_state(time_s=time.monotonic() + 60)
     with (
         pytest.raises(DeviceChanged, match="between its proof and the command"),
         prover.proved(CELL, (CELL.target,), is_held=True),
@@ -91,6 +93,7 @@ def test_what_is_compared_is_what_was_agreed_upon_until_a_write_and_then_what_a_
     monkeypatch.setattr(proof, "take_fingerprint", lambda *_: left)
     target = Target(CELL.target, agreed, (), "CODE")
     prover._targets[CELL.target] = target
+    prover._states[CELL.target] = TargetState(Agreed(agreed))
     prover.prove_target(target)
     assert prover.note_left(CELL.target) is None
     prover.note_writing((CELL.target,))
@@ -125,7 +128,7 @@ def test_a_device_that_could_not_be_read_when_a_cell_ended_is_known_again_while_
     prover._targets[CELL.target] = target
 
     def ends_unread() -> None:
-        prover._written[CELL.target] = LastWrite()
+        prover.note_writing((CELL.target,))
         with pytest.raises(OSError, match="Input/output error"):
             prover.note_left(CELL.target)
 

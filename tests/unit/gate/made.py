@@ -8,6 +8,7 @@ from dataclasses import replace
 from fsconsole.devices.evidence import Evidence, FoundSignature, Relation, Relative, Use, UseKind
 from fsconsole.devices.gate import GateReport
 from fsconsole.devices.hazards import find_hazards
+from fsconsole.engine.target_state import Agreed, Proof, TargetState
 from fsconsole.model.device import (
     ContentSample,
     Device,
@@ -126,3 +127,8 @@ def checks(hazards: tuple[Hazard, ...]) -> set[str]:
 
 def sample(nonzero: int = 0, digest: str = "d0") -> ContentSample:
     return ContentSample(64, nonzero, digest)
+
+
+def proved_state(time_s: float) -> TargetState:
+    """Return the state of a target that was proved at that time, with the counters ("8",)."""
+    return TargetState(Agreed(fingerprint(evidence())), Proof(SDB, identity(SDB), ("8",), time_s))
