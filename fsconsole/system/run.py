@@ -20,6 +20,7 @@ from typing import IO
 from fsconsole.errors.runs import SystemRefused, ToolFailed, ToolMissing
 from fsconsole.model.command import Command, CommandResult, ResourceUsage
 from fsconsole.system.files import Closing, KeptFile
+from fsconsole.system.isolation import search_path
 from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.processes import INIT_PID, numbers_in, read_stat, visible_pid
 from fsconsole.text import error_reason, printable
@@ -82,18 +83,6 @@ def package_of(program: str) -> str:
     """Return the Debian package of a program, given by name or path; an unknown program's own name."""
     name = program.rsplit("/", 1)[-1]
     return _PACKAGE_OF.get(name, name)
-
-
-_SYSTEM_DIRECTORIES = ("/usr/sbin", "/sbin")
-"""Missing from an ordinary user's PATH, and from root's after a plain su."""
-_DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
-
-def search_path() -> str:
-    """Return this process's PATH with the system directories at its end, and without the working directory."""
-    # What is relative, or empty, means wherever the operator happens to stand: root must not find tools there.
-    directories = [d for d in os.environ.get("PATH", _DEFAULT_PATH).split(":") if os.path.isabs(d)]
-    return ":".join([*directories, *(d for d in _SYSTEM_DIRECTORIES if d not in directories)])
 
 
 def find_program(name: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import struct
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from os.path import isabs, islink, normpath
 
 from fsconsole.errors.runs import KernelLacks
 from fsconsole.model.command import Command
+from fsconsole.system.isolation import python_argv
 from fsconsole.system.run import RealExecutor
 
 # bubblewrap (man 1 bwrap) builds a root of its own. A mount that is only read-only is no protection: a Unix socket on it
@@ -23,7 +23,7 @@ _PRIVATE_MOUNTS = ("unshare", "--mount", "--mount-proc", "--propagation", "slave
 """bwrap looks up its child in /proc: in the engine's PID namespace the host's /proc has another process, or none, under
 that pid (measured: bwrap then died without telling its child). Its own process stays in these mounts: as slaves of the
 host's they keep nothing busy that the host unmounts."""
-_CUTTING_OFF = (sys.executable, "-I", "-S", os.path.join(os.path.dirname(__file__), "cut_off.py"))
+_CUTTING_OFF = python_argv("-S", os.path.join(os.path.dirname(__file__), "cut_off.py"))
 """bwrap leaves what it shows slaves of the host's: a later mount of the host below one would appear inside, writable. So
 it is given copies that no mount reaches."""
 _NAMESPACES = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -17,6 +16,7 @@ from fsconsole.model.command import CommandResult, ResourceUsage
 from fsconsole.model.load import Latencies
 from fsconsole.model.wire import encode
 from fsconsole.model.workload import Generator, Workload, WorkloadKind
+from fsconsole.system.isolation import python_argv
 from fsconsole.system.run import OUTPUT_LIMIT_BYTES, RunningCommand, find_program, spawn
 from fsconsole.text import decode as decode_text
 from fsconsole.workloads import bonnie, command, copy, dd, fio
@@ -28,7 +28,7 @@ from fsconsole.workloads.protocol import LoadResult, ProgramFigures
 from fsconsole.workloads.reports import Reports, ending_in_words
 from fsconsole.workloads.tree import SourceFiles
 
-_LAUNCHER = (sys.executable, "-I", "-m", "fsconsole.workloads.launcher")
+_LAUNCHER = python_argv("-m", "fsconsole.workloads.launcher")
 
 
 @dataclass(frozen=True, slots=True)
