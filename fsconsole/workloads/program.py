@@ -76,12 +76,13 @@ def prepare_program(  # noqa: PLR0913 (each is a fact of its own)
     source: SourceFiles | None = None,
     roots: Sequence[str] = (),
     seen: Sequence[Seen] = (),
+    most_pids: int = 0,
 ) -> ProgramLoad:
     """Start the launcher, confined to tree, and send it its job.
 
     directory is the name of the load's own directory below tree, which is there already; device is its st_dev, inode
     its st_ino (0: any). roots are the paths that a subset of its sources is made of; seen are its sources as they were
-    read. Raises ToolMissing.
+    read. most_pids is caged()'s. Raises ToolMissing.
     """
     program = program_of(workload)
     if program is None:
@@ -101,6 +102,7 @@ def prepare_program(  # noqa: PLR0913 (each is a fact of its own)
             fds=outputs,
             # A service may listen somewhere below a source.
             allow_sockets=not workload.sources,
+            most_pids=most_pids,
         ) as confined:
             running = spawn(confined)
     except BaseException:
