@@ -28,6 +28,8 @@ class ResourceUsage:
     user_s: float
     system_s: float
     max_rss_bytes: int
+    stopped_s: float = 0.0
+    """How long it was seen stopped by a signal; not of its descendants."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,6 +165,13 @@ def is_running(name: str) -> bool:
     return any(read_text_or(f"/proc/{pid}/comm", "") == name for pid in numbers_in("/proc"))
 
 
+def is_stopped(pid: int, proc: str) -> bool:
+    """Return whether a signal has stopped a process (state T); no once it has ended."""
+    with suppress(*_GONE):
+        return read_stat(f"{proc}/{pid}").state == "T"
+    return False
+
+
 def is_at_work(pid: int) -> bool:
     """Return whether a thread of a process runs, wants a CPU (state R), or waits for a disk (state D); no once it has ended."""
     with suppress(*_GONE):

@@ -27,10 +27,12 @@ from fsconsole.text import error_reason, printable
 
 
 class PeakMemory:
-    """Peak resident size of a running process (VmHWM, man 5 proc_pid_status)."""
+    """Peak resident size of a running process, and how long it was stopped (VmHWM, State: man 5 proc_pid_status)."""
 
     def __init__(self, pidfd: int) -> None:
         self.peak_bytes = 0
+        self.stopped_s = 0.0
+        self._looked_s = time.monotonic()
         self._status: KeptFile | None = None
         try:
             self._status = KeptFile(f"/proc/{visible_pid(pidfd)}/status")
@@ -42,11 +44,14 @@ class PeakMemory:
         """Read it again; after the process's end nothing changes."""
         if self._status is None:
             return
+        before_s, self._looked_s = self._looked_s, time.monotonic()
         try:
             text = self._status.read()
         except ProcessLookupError:
             return
         for line in text.split(b"\n"):
+            if line.startswith(b"State:\tT"):
+                self.stopped_s += self._looked_s - before_s
             if line.startswith(b"VmHWM:"):
                 self.peak_bytes = max(self.peak_bytes, int(line.split()[1]) * 1024)
 
@@ -126,7 +131,7 @@ class RunningChild:
         self._forget(exit_code)
         own_peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         peak_bytes = used.ru_maxrss * 1024 if used.ru_maxrss > own_peak else self.memory.peak_bytes
-        return exit_code, ResourceUsage(elapsed_s, used.ru_utime, used.ru_stime, peak_bytes)
+        return exit_code, ResourceUsage(elapsed_s, used.ru_utime, used.ru_stime, peak_bytes, self.memory.stopped_s)
 
     def abandon(self, exit_code: int) -> ResourceUsage:
         """Leave a program that doesn't end to a waiting thread; returns its elapsed time."""

@@ -321,7 +321,9 @@ def _drive(work: CellWork, handle: Load, watch: WritebackWatch | None, limit: Pi
         # Its output may say more than the error's reason.
         work.keep(work.step_number, handle.end())
         raise
+    stops = disturbances.StopWatch(work, handle.pid)
     while not handle.finished(_POLL_S):
+        stops.look(handle.workload.name)
         is_over = limit is not None and limit.is_reached()
         if is_over or work.run.requests.interrupting or directory.is_short_of_space(work):
             handle.stop()
