@@ -404,13 +404,13 @@ class Sampler:
         with self._lock:
             self._place = SamplePlace(cell, step)
 
-    def cell_begins(self) -> None:
-        """Forget gaps before the cell."""
+    def forget_gaps(self) -> None:
+        """Forget gaps up to now: a cell, or a try of a pilot, begins."""
         with self._lock:
             self._gaps.begin()
 
     def longest_gap(self) -> Gap:
-        """Return the longest time that passed between two readings in the cell, if it was a gap; else 0 s."""
+        """Return the longest gap between two readings since then; 0 s if there was none."""
         with self._lock:
             return self._gaps.longest()
 

@@ -18,7 +18,7 @@ from fsconsole.model.plan import StepKind
 from fsconsole.model.state import RunState
 from fsconsole.results.grid import build_grid
 from fsconsole.text import MIB
-from tests.conftest import wait_until
+from tests.conftest import run, wait_until
 from tests.loop.runs import (
     arguments_of,
     assert_nothing_left,
@@ -76,9 +76,9 @@ def cells_with_gap(state: RunState) -> list[int]:
     return [cell.index for cell in state.cells if any(w.kind is WarningKind.GAP for w in cell.warnings)]
 
 
-def in_load(folder, cell: int) -> int:
+def in_load(folder, cell: int, kind: StepKind = StepKind.WORKLOAD) -> int:
     """Wait until a cell's writers write, and return the engine."""
-    wait_for(folder, is_in(cell, StepKind.WORKLOAD))
+    wait_for(folder, is_in(cell, kind))
     engine = engine_of(folder)
     wait_until(lambda: any(written_by(pid) > 1000 for pid in generator_below(engine)[1:]), "writers write")
     return engine
@@ -120,6 +120,21 @@ def test_stop_in_load_is_named_in_its_cell(tmp_path, device, whom: Callable[[int
     assert reason
 
 
+def test_stopped_pilot_is_repeated(tmp_path, device):
+    """Else its sizes would be those of a device that is some times slower."""
+    load = '{ kind = "create", threads = 2, file_size = "16KiB", block_size = "16KiB", fsync = "each-file", size = "auto" }'
+    plan = ROUNDS.replace("repeats = 5", 'repeats = 1\nload_time = "2s"').split("workload")[0]
+    after = 'after = { check = false, delete = "none", extents = false }\n'
+    folder = new_run(f"{plan}workload = [{load}]\n{after}", device, str(tmp_path / "runs"))
+    start_engine(folder)
+    stop_for(STOP_S, whole_run(in_load(folder, 0, StepKind.PILOT)))
+    wait_for_end(folder)
+    state = read_state(folder)
+    assert state.outcome is Outcome.DONE, state.reason
+    assert cells_with_gap(state) == []
+    assert state.cells[0].value(Metric.LAST_DONE) > 0.8
+
+
 def test_stopped_mkfs_is_named(tmp_path, device, monkeypatch):
     barrier = tmp_path / "barrier"
     barrier.touch()
@@ -153,3 +168,22 @@ def test_engine_stopped_in_step_is_named(tmp_path, device, kind: StepKind) -> No
     stop_for(4.0, only_engine(engine_of(folder)))
     wait_for_end(folder)
     assert cells_with_gap(read_state(folder)) == [0]
+
+
+def test_blocked_journal_disk_is_no_gap(tmp_path, device, loop_device, mounted):
+    disk = loop_device(64 * MIB)
+    run("mkfs.ext4", "-q", disk)
+    runs = mounted(disk)
+    plan = f'order = "as-listed"\n{ROUNDS.replace("repeats = 5", "repeats = 1").replace("1s", "6s")}'
+    folder = new_run(plan, device, str(runs / "runs"))
+    start_engine(folder)
+    in_load(folder, 0)
+    run("fsfreeze", "--freeze", str(runs))
+    try:
+        time.sleep(4.0)
+    finally:
+        run("fsfreeze", "--unfreeze", str(runs))
+    wait_for_end(folder)
+    state = read_state(folder)
+    assert state.outcome is Outcome.DONE, state.reason
+    assert cells_with_gap(state) == []

@@ -265,7 +265,7 @@ def test_stopped_sampler_has_gap(run: Run) -> None:
     with run.sampler._lock:
         time.sleep(1.0)
     assert run.sampler.longest_gap().elapsed_s >= 0.9
-    run.sampler.cell_begins()
+    run.sampler.forget_gaps()
     assert run.sampler.longest_gap().elapsed_s < 0.9
 
 
