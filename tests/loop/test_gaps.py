@@ -158,14 +158,19 @@ def tools_of(engine: int) -> list[int]:
     return [pid for pid in descendants(engine) if any("mkfs.ext4" in word for word in arguments_of(pid))]
 
 
-@pytest.mark.parametrize("kind", [StepKind.MKFS, StepKind.DRAIN, StepKind.UNMOUNT])
-def test_engine_stopped_in_step_is_named(tmp_path, device, kind: StepKind) -> None:
-    folder = new_run(
-        f'order = "as-listed"\n{ROUNDS.replace("repeats = 5", "repeats = 2")}', device, str(tmp_path / "runs")
+@pytest.mark.parametrize(("tool", "kind"), [("mkfs.ext4", StepKind.MKFS), ("e2fsck", StepKind.CHECK_EMPTY)])
+def test_engine_stopped_in_step_is_named(tmp_path, device, monkeypatch, tool: str, kind: StepKind) -> None:
+    barrier = tmp_path / "barrier"
+    barrier.touch()
+    hold_program(tool, device, barrier, monkeypatch)
+    plan = (
+        f'order = "as-listed"\n{ROUNDS.replace("repeats = 5", "repeats = 2").replace("check = false", "check = true")}'
     )
+    folder = new_run(plan, device, str(tmp_path / "runs"))
     start_engine(folder)
-    wait_for(folder, is_in(0, StepKind.GATE if kind is StepKind.MKFS else kind))
+    wait_for(folder, is_in(0, kind))
     stop_for(4.0, only_engine(engine_of(folder)))
+    barrier.unlink()
     wait_for_end(folder)
     assert cells_with_gap(read_state(folder)) == [0]
 
