@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -157,8 +158,9 @@ def test_commands_start_nothing_of_hostile_directory(
         ("--version", "-v"),
     ):
         trap.run(*words)
-    trap.succeed("scratch", "create", "--size", "320MiB", "--dir", str(scratch_folder))
-    (device,) = scratch_devices(trap, scratch_folder)
+    made = trap.succeed("scratch", "create", "--size", "320MiB", "--dir", str(scratch_folder), "--json")
+    device = json.loads(made)["device"]
+    trap.succeed("scratch", "list", "--dir", str(scratch_folder))
     try:
         for words in (("plan", str(plan), "-d", device), ("run", str(plan), "-d", device)):
             trap.succeed(*words, *runs)
@@ -188,11 +190,6 @@ def test_commands_start_nothing_of_hostile_directory(
         assert not trap.started(), f"{words} started {trap.started()}"
     text = Path(__file__).read_text()
     assert not [name for name, _, _ in COMMANDS if f'("{name}"' not in text]
-
-
-def scratch_devices(trap: Trap, folder: Path) -> list[str]:
-    lines = trap.succeed("scratch", "list", "--dir", str(folder)).split()
-    return [word for word in lines if word.startswith("/dev/loop")]
 
 
 def test_bootstrap_starts_nothing_of_hostile_directory(trap: Trap) -> None:
