@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -15,7 +16,7 @@ from fsconsole.model.workload import Workload
 from fsconsole.plan.keys import MEMORY
 from fsconsole.system import cgroups
 from fsconsole.system.files import kernel_release, read_text, read_text_or
-from fsconsole.system.processes import processes_below, threads_of
+from fsconsole.system.processes import has_not_ended, processes_below, threads_of
 from fsconsole.text import error_reason
 
 PROGRAMS = 4096
@@ -30,6 +31,7 @@ _NEAR = 0.9
 """Share of the limit by which the machine's threads must have grown before the load's own are counted, which takes longer."""
 _PER_NAMESPACE = (6, 14)
 """Linux version from which on each PID namespace has a pid_max of its own; before, it is the machine's."""
+_END_S, _POLL_S = 10.0, 0.01
 _NAME = re.compile(r"[A-Za-z0-9-]+")
 
 
@@ -54,12 +56,15 @@ class PidLimit:
         self.of_namespace = self.most if is_root and not self._group and has_pid_max_per_namespace() else 0
         """pid_max for the cage's PID namespace; 0: none."""
         self._pid = 0
+        self._cage: tuple[int, ...] = ()
+        """The cage's own processes: its first one, the programs' PID 1, ends after all of them (zap_pid_ns_processes)."""
         self._before = 0
         self._was_reached = False
 
     def hold(self, pid: int) -> None:
         """Put a load that is ready, a process and all below it, under the limit."""
         self._pid = pid
+        self._cage = processes_below(pid, self._proc)
         if self._group and not self._is_shared:
             try:
                 cgroups.join(self._group, pid, self._proc)
@@ -74,7 +79,13 @@ class PidLimit:
         return self._was_reached
 
     def close(self) -> None:
-        """Remove the cgroup; the load's processes have been killed. A later load removes what stays."""
+        """Wait for the end of the load's processes, which have been killed, and remove the cgroup.
+
+        Thousands take a while to end, and keep the filesystem busy. A later load removes a cgroup that stays.
+        """
+        deadline_s = time.monotonic() + _END_S
+        while any(has_not_ended(pid, self._proc) for pid in self._cage) and time.monotonic() < deadline_s:
+            time.sleep(_POLL_S)
         if self._group and not self._is_shared:
             with suppress(OSError):
                 cgroups.remove(self._group)

@@ -172,6 +172,13 @@ def is_stopped(pid: int, proc: str) -> bool:
     return False
 
 
+def has_not_ended(pid: int, proc: str) -> bool:
+    """Return whether a process still runs; one that was killed and not yet waited for (state Z) has ended."""
+    with suppress(*_GONE):
+        return read_stat(f"{proc}/{pid}").state not in "ZX"
+    return False
+
+
 def is_at_work(pid: int) -> bool:
     """Return whether a thread of a process runs, wants a CPU (state R), or waits for a disk (state D); no once it has ended."""
     with suppress(*_GONE):

@@ -108,8 +108,8 @@ def test_fork_bomb_ends_cell_at_limit(device: str, tmp_path: Path, way: str, bom
     cell = cell_of(folder)
     assert cell.status is CellStatus.FAILED, Path(folder.engine_log).read_text()
     assert f"'a program' reached the limit of {PROGRAMS + 2} processes and threads" in cell.reason
-    # Others start processes too; and a watchdog only looks from time to time.
-    assert PROGRAMS < grown < (FORKS if way != "watchdog" else FORKS + 1000)
+    # Others start and end processes too; and a watchdog only looks from time to time.
+    assert 0.8 * PROGRAMS < grown < (FORKS if way != "watchdog" else FORKS + 1000)
     assert_nothing_left(device, folder)
     assert not Path(cgroups.group_path("pids", f"pids-{folder.name}") or "/nowhere").exists()
     assert Path("/proc/sys/kernel/pid_max").read_text() == pid_max
