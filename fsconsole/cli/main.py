@@ -13,6 +13,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, TextIO
 
+from fsconsole.system.isolation import search_path
 from fsconsole.text import encoding_of, error_reason
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class _Output(io.FileIO):
 def main() -> int:
     """Run the command line and return its exit code (errors.ExitCode; 130 after Ctrl-C)."""
     gc.set_threshold(*COLLECT_AFTER)
+    # Libraries start programs too: ctypes looks for a missing libudev by the first gcc of PATH.
+    os.environ["PATH"] = search_path()
     try:
         _prepare_streams()
         return _run_command()

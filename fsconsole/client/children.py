@@ -12,7 +12,6 @@ import os
 import signal
 import socket
 import stat
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -26,6 +25,7 @@ from fsconsole.model.events import ControlAnswer, ControlRequested, Verb
 from fsconsole.model.run import StartedRun
 from fsconsole.model.wire import MAX_LINE_BYTES, Mismatch, Value, decode, from_line, to_line
 from fsconsole.system.files import opened
+from fsconsole.system.isolation import python_argv
 from fsconsole.text import decode as decode_text
 from fsconsole.text import error_reason
 
@@ -89,11 +89,7 @@ class Children:
         try:
             # A session of its own: Ctrl-C at the terminal is the console's to answer.
             return await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-I",
-                "-m",
-                "fsconsole",
-                *words,
+                *python_argv("-m", "fsconsole", *words),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import sys
 import time
 
 from fsconsole import __version__
@@ -22,6 +21,7 @@ from fsconsole.model.plan import Plan
 from fsconsole.model.run import RunRequest, Target
 from fsconsole.model.state import RunState
 from fsconsole.system.files import opened, read_text_or
+from fsconsole.system.isolation import python_argv, search_path
 from fsconsole.system.mounts import (
     SystemdUnit,
     engine_argv,
@@ -31,7 +31,7 @@ from fsconsole.system.mounts import (
     sees_what_init_sees,
     unit_argv,
 )
-from fsconsole.system.run import RealExecutor, find_program, search_path
+from fsconsole.system.run import RealExecutor, find_program
 
 
 def create_request(run_id: str, plan: Plan, targets: tuple[Target, ...], *, owned_scratch: str = "") -> RunRequest:
@@ -162,8 +162,7 @@ def start_engine(folder: RunFolder) -> None:
     """
     attempts = len(read_state(folder).started)
     last_word.forget(folder)
-    # Isolated: neither the working directory nor PYTHONPATH may lend the engine a module.
-    argv: tuple[str, ...] = (sys.executable, "-I", "-m", "fsconsole.engine", folder.path)
+    argv = python_argv("-m", "fsconsole.engine", folder.path)
     # Without root there are no namespaces of its own, and no service: a generator ends with its engine all the same.
     is_root = os.geteuid() == 0
     argv = engine_argv(argv) if is_root else argv

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import sys
 import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +18,7 @@ from fsconsole.model.command import Command, Executor
 from fsconsole.model.device import Device, Hazard, Verdict
 from fsconsole.system.block import device_size_bytes, flush_buffers
 from fsconsole.system.files import opened
+from fsconsole.system.isolation import python_argv
 from fsconsole.system.processes import stuck_tasks
 from fsconsole.text import MIB, error_reason
 from fsconsole.units import format_bytes, format_guess
@@ -79,7 +79,7 @@ def _answering(sizes: Mapping[str, int], executor: Executor, limit_s: float) -> 
     if not asked:
         return frozenset()
     words = (word for path in asked for word in (path, str(sizes[path])))
-    command = Command((sys.executable, "-I", "-S", CHILD, str(limit_s), *words), timeout_s=limit_s + _START_S)
+    command = Command(python_argv("-S", CHILD, str(limit_s), *words), timeout_s=limit_s + _START_S)
     result = executor.run(command)
     if result.exit_code != 0 and not result.timed_out:
         raise ToolFailed(" ".join(result.argv), result.exit_code, result.err.strip() or "no output")

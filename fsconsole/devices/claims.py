@@ -24,6 +24,7 @@ from fsconsole.errors.targets import DeviceChanged, DeviceLocked, DeviceOpen
 from fsconsole.model.device import Device, DeviceKind
 from fsconsole.system.block import open_exclusive
 from fsconsole.system.files import opened, read_text, read_text_or
+from fsconsole.system.isolation import module_of
 from fsconsole.system.locks import FileLock, is_locked, lockers
 from fsconsole.system.mounts import read_mounts
 from fsconsole.system.processes import (
@@ -196,8 +197,8 @@ def needs_hold(argv: tuple[str, ...]) -> bool:
 
     True for every tool that is not known to take O_EXCL itself; those that do refuse a device that is held.
     """
-    if argv[1:3] == ("-I", "-m") and argv[3:4]:
-        return argv[3] not in MODULES_WITH_O_EXCL
+    if module := module_of(argv):
+        return module not in MODULES_WITH_O_EXCL
     return os.path.basename(argv[0]) not in TOOLS_WITH_O_EXCL
 
 

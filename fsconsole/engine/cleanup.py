@@ -17,6 +17,7 @@ from fsconsole.devices.memory_group import NO_GROUP
 from fsconsole.devices.settings import DiskNumbers, Kernel, disk_node, give_back, lock_machine_settings
 from fsconsole.engine.arrays import left_in_words
 from fsconsole.engine.directories import remove_left
+from fsconsole.engine.pid_limit import remove_left_group
 from fsconsole.engine.writeback import remove_left_trace
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import RunComplete, RunLives, SettingsLocked
@@ -212,7 +213,8 @@ def _clean_locked(folder: RunFolder, name: str) -> tuple[Cleaned, ...]:
     state = read_journal(folder)
     if os.path.lexists(folder.control):
         os.unlink(folder.control)
-    mapped = (*remove_mapped(state, RealExecutor()), *_traces(state), *remove_left(state))
+    groups = remove_left_group(state.request.run_id)
+    mapped = (*remove_mapped(state, RealExecutor()), *_traces(state), *remove_left(state), *groups)
     context = GateContext(RealExecutor(), os.path.dirname(folder.path), load_catalog().marks)
     makes_arrays = any(cell.array for cell in state.request.plan.cells)
     members = {target.path: target.identity.size_bytes for target in state.request.targets if makes_arrays}

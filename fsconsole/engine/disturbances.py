@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from fsconsole.engine import warnings_load
-from fsconsole.engine.work import CellWork, ClockAndCpu, LoadWindow, StepResult
+from fsconsole.engine.work import GAP_HINT, CellWork, ClockAndCpu, LoadWindow, StepResult
 from fsconsole.model.events import Outcome, WarningKind
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import CLOSED_BY, Step, StepKind
 from fsconsole.model.workload import Workload, WorkloadKind
-from fsconsole.system.processes import own_pid_in_host_proc
+from fsconsole.system.processes import is_stopped, own_pid_in_host_proc, processes_below
 from fsconsole.telemetry.block import watched_tree
 from fsconsole.telemetry.heat import read_throttles, too_hot
 from fsconsole.telemetry.machine import busy_between, interrupts_between
 from fsconsole.telemetry.others import CpuUser, cpu_use, most_io, read_processes, viewers_among
 from fsconsole.telemetry.traffic import ForeignIo, TrafficWindow, device_measurements
 from fsconsole.text import MIB
-from fsconsole.units import format_bytes, format_percent
+from fsconsole.units import format_bytes, format_percent, format_seconds
 from fsconsole.workloads import protocol
 
 OTHERS_CPU_PERCENT = 5.0
@@ -157,8 +158,41 @@ def note_heat(work: CellWork) -> None:
             work.heat[heat.sensor] = heat
 
 
+class StopWatch:
+    """Looks from time to time whether a process of a load is stopped (SIGSTOP): its time runs on, and it does nothing."""
+
+    def __init__(self, work: CellWork, pid: int) -> None:
+        self._work, self._pid = work, pid
+        self._period_s = work.run.sampler.gap_s
+        self._next_s = time.monotonic() + self._period_s
+        self._has_warned = False
+
+    def look(self, load: str) -> None:
+        """Warn, once, if it is time to look and one is stopped."""
+        if self._has_warned or time.monotonic() < self._next_s:
+            return
+        proc = self._work.run.places.proc
+        self._has_warned = any(is_stopped(pid, proc) for pid in processes_below(self._pid, proc))
+        self._next_s = time.monotonic() + self._period_s
+        if self._has_warned:
+            self._work.warn(WarningKind.GAP, f"'{load}': its generator was stopped (SIGSTOP) for a while", GAP_HINT)
+
+
+def _about_gap(work: CellWork) -> None:
+    gap = work.run.sampler.longest_gap()
+    if not gap.elapsed_s:
+        return
+    why = "a signal stopped it, or the machine was too busy"
+    if gap.suspended_s:
+        why = f"the machine was suspended for {format_seconds(gap.suspended_s)} of it"
+    work.warn(
+        WarningKind.GAP, f"fsconsole did not run for {format_seconds(gap.elapsed_s)} during the cell: {why}", GAP_HINT
+    )
+
+
 def about_end(work: CellWork, throttles: Mapping[str, int]) -> None:
-    """Warn of other runs and of heat during the cell; throttles are the counters read at its start."""
+    """Warn of gaps, other runs and heat during the cell; throttles are the counters read at its start."""
+    _about_gap(work)
     beside = work.run.beside.seen
     for pid in dict.fromkeys(beside.values()):
         disks = ", ".join(sorted(disk for disk, engine in beside.items() if engine == pid))

@@ -461,6 +461,7 @@ def _run_steps(run: RunWork, cell: Cell, pilot: Pilot | None) -> tuple[Outcome, 
     with KernelLog() as kernel_log:
         run.requests.cell_begins()
         run.beside.cell_begins()
+        run.sampler.forget_gaps()
         with ExitStack() as stack:
             work = CellWork(run, cell, stack, kernel_log, pilot=pilot)
             steps = enumerate(cell.steps) if pilot is None else pilot_steps(cell)

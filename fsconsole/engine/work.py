@@ -37,6 +37,7 @@ from fsconsole.telemetry.page_reporting import ReportedMemory
 from fsconsole.telemetry.sampler import Sampler
 from fsconsole.telemetry.traffic import TrafficWindow
 from fsconsole.telemetry.writeback import WritebackWatch
+from fsconsole.units import format_seconds
 from fsconsole.workloads.manifest import Manifest
 from fsconsole.workloads.protocol import Load, LoadResult
 from fsconsole.workloads.run_directory import RunDirectory
@@ -45,6 +46,7 @@ from fsconsole.workloads.tree import SourceFiles
 
 SourceKey = tuple[tuple[str, ...], int]
 """Sources of a workload, and at_most_bytes."""
+GAP_HINT = "Run these cells again: their times include the pause. Keep the machine awake, and stop no process of a run."
 KERNEL_LOG_HINT = "Look at the device's health (smartctl, dmesg) before you trust this figure."
 
 NO_NAME = "no-device"
@@ -300,7 +302,11 @@ class CellWork:
             raise ToolFailed(" ".join(argv), result.exit_code, result.err.strip())
 
     def keep(self, step: int, result: CommandResult) -> None:
-        """Queue a command's output for write_kept()."""
+        """Queue a command's output for write_kept(); warn if it was stopped for as long as a gap."""
+        stopped_s = result.usage.stopped_s
+        if stopped_s and stopped_s > self.run.sampler.gap_s:
+            name = os.path.basename(result.argv[0])
+            self.warn(WarningKind.GAP, f"{name} was stopped (SIGSTOP) for {format_seconds(stopped_s)}", GAP_HINT)
         self._kept.append((step, result))
 
     def write_kept(self) -> None:

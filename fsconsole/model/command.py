@@ -36,6 +36,8 @@ class ResourceUsage:
     max_rss_bytes: int
     written_bytes: int = 0
     """Writes that the kernel accounts to a process (man 5 proc_pid_io, write_bytes): no zeroed ranges, no discards."""
+    stopped_s: float = 0.0
+    """How long it was seen stopped by a signal; not of its descendants."""
 
 
 @dataclass(frozen=True, slots=True)

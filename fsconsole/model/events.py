@@ -51,6 +51,8 @@ class WarningKind(str, Enum):
     ENGINE_BESIDE = "engine-beside"
     THROTTLED = "throttled"
     HOT = "hot"
+    GAP = "gap"
+    """The engine, its generator or the whole machine did not run for a while."""
     MEMORY_COLD = "memory-cold"
     NOT_COUNTED = "not-counted"
     NOT_IN_EFFECT = "not-in-effect"

@@ -35,6 +35,7 @@ CAUSES = frozenset(
         WarningKind.ENGINE_BESIDE,
         WarningKind.THROTTLED,
         WarningKind.HOT,
+        WarningKind.GAP,
     }
 )
 _LEAST_MOVED_BYTES = 64 * MIB

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 from fsconsole.model.metrics import RAW_DEPTHS
 from fsconsole.model.plan import Cell, Step, StepKind
 from fsconsole.model.workload import Workload
 from fsconsole.plan.planfile import TargetSpec, unsized, written_bytes
+from fsconsole.system.isolation import python_argv
 from fsconsole.text import GIB, MIB
 from fsconsole.units import format_bytes_exact
 
@@ -21,9 +21,9 @@ PILOT_BYTES, PILOT_S = 256 * MIB, 1.0
 READTEST_S = 3.0
 _UNSAID_BYTES = GIB
 """Least bytes of a stream if the plan's workloads write nothing, or a pilot sizes them."""
-# Programs of this interpreter (-I: nothing of the operator's environment is imported): a raw row can be repeated by hand.
-_STREAM = (sys.executable, "-I", "-m", "fsconsole.workloads.raw")
-_READTEST = (sys.executable, "-I", "-m", "fsconsole", "readtest")
+# A raw row can be repeated by hand.
+_STREAM = python_argv("-m", "fsconsole.workloads.raw")
+_READTEST = python_argv("-m", "fsconsole", "readtest")
 _DEPTHS = f"{', '.join(map(str, RAW_DEPTHS[:-1]))} or {RAW_DEPTHS[-1]}"
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 
@@ -20,6 +19,7 @@ from fsconsole.preflight.findings import Findings, versions_now
 from fsconsole.preflight.machine import Driver, driver_of, try_loop, why_absent
 from fsconsole.preflight.probe_child import NO_ROOM, Report, TrialOrder, list_trials
 from fsconsole.system.files import kernel_release
+from fsconsole.system.isolation import python_argv
 from fsconsole.system.mounts import engine_argv
 from fsconsole.system.run import RunningCommand, spawn
 from fsconsole.text import MIB, error_reason
@@ -28,7 +28,7 @@ from fsconsole.units import format_bytes
 ROOM_BYTES = 768 * MIB
 """Space for the images: the largest is sparse, and mkfs.xfs fills its log with zeros."""
 _ANSWER_S = 120.0
-_ARGV = (sys.executable, "-m", "fsconsole.preflight.probe_child")
+_ARGV = python_argv("-m", "fsconsole.preflight.probe_child")
 WITHOUT_ROOT = "not root: mkfs alone was tried, no mount word and nothing of what the kernel takes"
 
 Progress = Callable[[str, int, int], None]

@@ -20,6 +20,7 @@ from fsconsole.errors.runs import ToolFailed, ToolMissing
 from fsconsole.model.command import Command, Executor
 from fsconsole.model.device import Usage
 from fsconsole.model.wire import Mismatch, Wire, decode, encode
+from fsconsole.system.isolation import python_argv
 from fsconsole.system.run import RealExecutor
 from fsconsole.text import error_reason, printable
 from fsconsole.units import format_bytes
@@ -81,7 +82,7 @@ def list_root(device: str, filesystem: str, catalog: Catalog, executor: Executor
     if filesystem not in catalog.names:
         return RootListing(why=f"{filesystem} is not in the catalog")
     options = catalog.get(filesystem).look_words
-    child = (sys.executable, "-I", "-m", __name__, device, filesystem, options)
+    child = python_argv("-m", __name__, device, filesystem, options)
     try:
         result = executor.run(Command((*_OWN_MOUNTS, *child), timeout_s=_LIMIT_S))
         return decode(RootListing, result.out.strip())

@@ -7,6 +7,7 @@ import os
 import select
 import stat
 import time
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -138,9 +139,44 @@ def numbers_in(directory: str) -> tuple[int, ...]:
         return ()
 
 
+def processes_below(pid: int, proc: str) -> tuple[int, ...]:
+    """Return a process and all below it, by their pids in a proc; what has ended meanwhile is left out."""
+    children: dict[int, list[int]] = defaultdict(list)
+    for number in numbers_in(proc):
+        with suppress(*_GONE):
+            children[read_stat(f"{proc}/{number}").parent].append(number)
+    found, waiting = [], [pid]
+    while waiting:
+        found.append(waiting.pop())
+        waiting += children[found[-1]]
+    return tuple(found)
+
+
+def threads_of(pid: int, proc: str) -> int:
+    """Return how many threads a process has; 0 once it has ended."""
+    # fs/proc/base.c, proc_task_getattr: a link for each thread, and two for the directory itself.
+    with suppress(*_GONE):
+        return os.stat(f"{proc}/{pid}/task").st_nlink - 2
+    return 0
+
+
 def is_running(name: str) -> bool:
     """Return whether a process or kernel thread of that name runs, by the visible /proc."""
     return any(read_text_or(f"/proc/{pid}/comm", "") == name for pid in numbers_in("/proc"))
+
+
+def is_stopped(pid: int, proc: str) -> bool:
+    """Return whether a signal has stopped a process (state T); no once it has ended."""
+    with suppress(*_GONE):
+        return read_stat(f"{proc}/{pid}").state == "T"
+    return False
+
+
+def has_not_ended(pid: int, proc: str) -> bool:
+    """Return whether a process still runs; one that was killed and not yet waited for (state Z) has ended."""
+    with suppress(*_GONE):
+        return read_stat(f"{proc}/{pid}").state not in "ZX"
+    return False
 
 
 def is_at_work(pid: int) -> bool:

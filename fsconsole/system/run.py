@@ -20,6 +20,7 @@ from typing import IO
 from fsconsole.errors.runs import KernelLacks, SystemRefused, ToolFailed, ToolMissing
 from fsconsole.model.command import Command, CommandResult, ResourceUsage, Watch
 from fsconsole.system.files import Closing, KeptFile
+from fsconsole.system.isolation import search_path
 from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.processes import INIT_PID, numbers_in, read_stat, visible_pid
 from fsconsole.system.trace import follow, stop_at_exec
@@ -27,10 +28,12 @@ from fsconsole.text import error_reason, printable
 
 
 class PeakMemory:
-    """Peak resident size of a running process (VmHWM, man 5 proc_pid_status)."""
+    """Peak resident size of a running process, and how long it was stopped (VmHWM, State: man 5 proc_pid_status)."""
 
     def __init__(self, pidfd: int) -> None:
         self.peak_bytes = 0
+        self.stopped_s = 0.0
+        self._looked_s = time.monotonic()
         self._status: KeptFile | None = None
         try:
             self._status = KeptFile(f"/proc/{visible_pid(pidfd)}/status")
@@ -42,11 +45,14 @@ class PeakMemory:
         """Read it again; after the process's end nothing changes."""
         if self._status is None:
             return
+        before_s, self._looked_s = self._looked_s, time.monotonic()
         try:
             text = self._status.read()
         except ProcessLookupError:
             return
         for line in text.split(b"\n"):
+            if line.startswith(b"State:\tT"):
+                self.stopped_s += self._looked_s - before_s
             if line.startswith(b"VmHWM:"):
                 self.peak_bytes = max(self.peak_bytes, int(line.split()[1]) * 1024)
 
@@ -83,18 +89,6 @@ def package_of(program: str) -> str:
     """Return the Debian package of a program, given by name or path; an unknown program's own name."""
     name = program.rsplit("/", 1)[-1]
     return _PACKAGE_OF.get(name, name)
-
-
-_SYSTEM_DIRECTORIES = ("/usr/sbin", "/sbin")
-"""Missing from an ordinary user's PATH, and from root's after a plain su."""
-_DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
-
-def search_path() -> str:
-    """Return this process's PATH with the system directories at its end, and without the working directory."""
-    # What is relative, or empty, means wherever the operator happens to stand: root must not find tools there.
-    directories = [d for d in os.environ.get("PATH", _DEFAULT_PATH).split(":") if os.path.isabs(d)]
-    return ":".join([*directories, *(d for d in _SYSTEM_DIRECTORIES if d not in directories)])
 
 
 def find_program(name: str) -> str:
@@ -146,7 +140,8 @@ class RunningChild:
         own_peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         peak_bytes = used.ru_maxrss * 1024 if used.ru_maxrss > own_peak else self.memory.peak_bytes
         written_bytes = used.ru_oublock * _OUBLOCK_BYTES
-        return exit_code, ResourceUsage(elapsed_s, used.ru_utime, used.ru_stime, peak_bytes, written_bytes)
+        usage = ResourceUsage(elapsed_s, used.ru_utime, used.ru_stime, peak_bytes, written_bytes, self.memory.stopped_s)
+        return exit_code, usage
 
     def supervise(self, watch: Watch) -> None:
         """Have a child that was started for it watched until it is let go; its clock starts then.

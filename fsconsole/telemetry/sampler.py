@@ -322,6 +322,52 @@ class StallClock:
         return self._stalled_s if self._has_seen else None
 
 
+GAP_PERIODS = 5
+"""Readings more periods apart have a gap between them; a busy machine delays one by a period or two."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Seconds between two readings, of which the machine was suspended for some."""
+
+    elapsed_s: float
+    suspended_s: float = 0.0
+
+
+class GapClock:
+    """Finds the longest gap between readings since a cell began.
+
+    A stopped process shows in CLOCK_MONOTONIC; a suspended machine in CLOCK_BOOTTIME alone (man 2 clock_gettime).
+    """
+
+    def __init__(self, period_ns: int, clocks_ns: Callable[[], tuple[int, int]] | None = None) -> None:
+        self._least_ns = GAP_PERIODS * period_ns
+        self._clocks_ns = clocks_ns or _boot_and_monotonic_ns
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what was before."""
+        self._before = self._clocks_ns()
+        self._longest = Gap(0.0)
+
+    def note(self) -> None:
+        """Note a reading."""
+        self._longest, self._before = self.longest(), self._clocks_ns()
+
+    def longest(self) -> Gap:
+        """Return the longest gap, also one that lasts; 0 s if there was none."""
+        boot_ns, monotonic_ns = (now - before for now, before in zip(self._clocks_ns(), self._before, strict=True))
+        if boot_ns <= max(self._least_ns, self._longest.elapsed_s * 1e9):
+            return self._longest
+        # The two clocks are not read at the same instant.
+        suspended_ns = boot_ns - monotonic_ns
+        return Gap(boot_ns / 1e9, suspended_ns / 1e9 if suspended_ns >= self._least_ns / GAP_PERIODS else 0.0)
+
+
+def _boot_and_monotonic_ns() -> tuple[int, int]:
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME), time.monotonic_ns()
+
+
 class Sampler:
     """Takes a sample every period_s, at instants fixed from its start, until it is stopped.
 
@@ -339,6 +385,7 @@ class Sampler:
         self._place = SamplePlace()
         self._peak_dirty_bytes = 0
         self._stalls = StallClock()
+        self._gaps = GapClock(self._period_ns)
         self._last_ns = 0
 
     def start(self) -> None:
@@ -356,6 +403,21 @@ class Sampler:
         """Set the cell's index and the step's kind for the next samples."""
         with self._lock:
             self._place = SamplePlace(cell, step)
+
+    def forget_gaps(self) -> None:
+        """Forget gaps up to now: a cell, or a try of a pilot, begins."""
+        with self._lock:
+            self._gaps.begin()
+
+    def longest_gap(self) -> Gap:
+        """Return the longest gap between two readings since then; 0 s if there was none."""
+        with self._lock:
+            return self._gaps.longest()
+
+    @property
+    def gap_s(self) -> float:
+        """Least length of a gap."""
+        return GAP_PERIODS * self._period_ns / 1e9
 
     def tell_progress(self, progress: StepProgress) -> None:
         """Set the step's progress, for the next samples and for place_in_words()."""
@@ -396,6 +458,8 @@ class Sampler:
             due_ns = next_due_ns(start_ns, self._period_ns, now_ns)
             if self._stopping.wait((due_ns - now_ns) / 1e9):
                 return
+            with self._lock:
+                self._gaps.note()
             sample = self.gauges.read(self._place, self._last_ns)
             if sample is not None:
                 self._note_dirty(sample.writeback.pending_bytes)

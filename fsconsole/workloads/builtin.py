@@ -12,6 +12,7 @@ from fsconsole.model.command import CommandResult
 from fsconsole.model.load import MOST_PROCESSES, Latencies, edges_in, timed_in
 from fsconsole.model.wire import encode
 from fsconsole.model.workload import Workload
+from fsconsole.system.isolation import python_argv
 from fsconsole.system.memfd import CounterPage
 from fsconsole.system.run import RunningCommand, find_program, spawn
 from fsconsole.workloads.cage import caged
@@ -20,8 +21,7 @@ from fsconsole.workloads.protocol import LoadResult, failures_in_words
 from fsconsole.workloads.reports import Reports, ending_in_words
 from fsconsole.workloads.tree import SourceFiles, directory_name
 
-_HOST = (sys.executable, "-I", "-m", "fsconsole.workloads.host")
-"""Isolated (-I): imports nothing from the operator's environment or working directory."""
+_HOST = python_argv("-m", "fsconsole.workloads.host")
 
 
 def prepare_load(  # noqa: PLR0913 (the last two are seldom given)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import struct
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,16 +13,19 @@ from os.path import isabs, islink, normpath
 
 from fsconsole.errors.runs import KernelLacks
 from fsconsole.model.command import Command
+from fsconsole.system.isolation import python_argv
 from fsconsole.system.run import RealExecutor
 
 # bubblewrap (man 1 bwrap) builds a root of its own. A mount that is only read-only is no protection: a Unix socket on it
 # can be connected to, and root's tmux in /tmp is as good as a shell. So what isn't needed isn't there.
 
-_PRIVATE_MOUNTS = ("unshare", "--mount", "--mount-proc", "--propagation", "slave", "--")
+_PRIVATE_MOUNTS = ("unshare", "--mount", "--mount-proc", "--propagation", "slave")
 """bwrap looks up its child in /proc: in the engine's PID namespace the host's /proc has another process, or none, under
 that pid (measured: bwrap then died without telling its child). Its own process stays in these mounts: as slaves of the
 host's they keep nothing busy that the host unmounts."""
-_CUTTING_OFF = (sys.executable, "-I", "-S", os.path.join(os.path.dirname(__file__), "cut_off.py"))
+_PRIVATE_PIDS = ("--pid", "--fork", "--kill-child")
+"""A PID namespace around the cage's: only a process with CAP_SYS_ADMIN inside can set its pid_max."""
+_CUTTING_OFF = python_argv("-S", os.path.join(os.path.dirname(__file__), "cut_off.py"))
 """bwrap leaves what it shows slaves of the host's: a later mount of the host below one would appear inside, writable. So
 it is given copies that no mount reaches."""
 _NAMESPACES = (
@@ -67,12 +69,15 @@ def caged(  # noqa: PLR0913 (all but the first two are seldom given)
     fds: tuple[int, ...] = (),
     allow_io_uring: bool = False,
     allow_sockets: bool = True,
+    most_pids: int = 0,
 ) -> Iterator[Command]:
     """Give the command that runs argv as this user, able to write below tree only; it can be started once, inside the with.
 
     All paths must exist and contain no symbolic links. readable directories are there beside the system's programs;
     hidden ones below any of these are empty (the run folder has the engine's control socket). fds are passed on.
     Without allow_sockets none can be connected to: for programs that see directories in which a service may listen.
+    With most_pids, of root, they have at least that many pids, and 300 more at most; only for kernels whose PID namespaces
+    have a pid_max each.
     Raises ValueError for a path that is not absolute and normal, and for / as tree; KernelLacks on a machine whose
     system calls aren't in the filter's table.
     """
@@ -82,7 +87,8 @@ def caged(  # noqa: PLR0913 (all but the first two are seldom given)
         os.lseek(filter_fd, 0, os.SEEK_SET)
         # Without root bwrap makes a user namespace, in which no capability reaches beyond the user's own files.
         is_root = os.geteuid() == 0
-        apart = (*_PRIVATE_MOUNTS, *_CUTTING_OFF, *_cut_off(tree, readable), "--")
+        pids = _PRIVATE_PIDS if most_pids else ()
+        apart = (*_PRIVATE_MOUNTS, *pids, "--", *_CUTTING_OFF, str(most_pids), *_cut_off(tree, readable), "--")
         before, capabilities = (apart, _CAPABILITIES) if is_root else ((), _CAPABILITIES[:2])
         words = (
             *before, "bwrap", *_NAMESPACES, *_mounts(tree, readable, hidden), "--chdir", "/", *capabilities,

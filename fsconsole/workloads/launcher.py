@@ -18,8 +18,9 @@ from fsconsole.errors import FsconsoleError
 from fsconsole.model.command import Command
 from fsconsole.model.wire import Mismatch, Wire, decode_whole
 from fsconsole.model.workload import Directories
+from fsconsole.system.isolation import search_path
 from fsconsole.system.processes import INIT_PID
-from fsconsole.system.run import RealExecutor, find_program, search_path
+from fsconsole.system.run import RealExecutor, find_program
 from fsconsole.text import KIB
 from fsconsole.workloads.job import GO, LoadReport, Stage, tell
 from fsconsole.workloads.tree import DIRECTORY_FLAGS, namer

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -17,6 +16,7 @@ from fsconsole.model.command import CommandResult, ResourceUsage
 from fsconsole.model.load import Latencies
 from fsconsole.model.wire import encode
 from fsconsole.model.workload import Generator, Workload, WorkloadKind
+from fsconsole.system.isolation import python_argv
 from fsconsole.system.run import OUTPUT_LIMIT_BYTES, RunningCommand, find_program, spawn
 from fsconsole.text import decode as decode_text
 from fsconsole.workloads import bonnie, command, copy, dd, fio
@@ -28,7 +28,7 @@ from fsconsole.workloads.protocol import LoadResult, ProgramFigures
 from fsconsole.workloads.reports import Reports, ending_in_words
 from fsconsole.workloads.tree import SourceFiles
 
-_LAUNCHER = (sys.executable, "-I", "-m", "fsconsole.workloads.launcher")
+_LAUNCHER = python_argv("-m", "fsconsole.workloads.launcher")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +76,13 @@ def prepare_program(  # noqa: PLR0913 (each is a fact of its own)
     source: SourceFiles | None = None,
     roots: Sequence[str] = (),
     seen: Sequence[Seen] = (),
+    most_pids: int = 0,
 ) -> ProgramLoad:
     """Start the launcher, confined to tree, and send it its job.
 
     directory is the name of the load's own directory below tree, which is there already; device is its st_dev, inode
     its st_ino (0: any). roots are the paths that a subset of its sources is made of; seen are its sources as they were
-    read. Raises ToolMissing.
+    read. most_pids is caged()'s. Raises ToolMissing.
     """
     program = program_of(workload)
     if program is None:
@@ -101,6 +102,7 @@ def prepare_program(  # noqa: PLR0913 (each is a fact of its own)
             fds=outputs,
             # A service may listen somewhere below a source.
             allow_sockets=not workload.sources,
+            most_pids=most_pids,
         ) as confined:
             running = spawn(confined)
     except BaseException:

@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Both may keep what they compiled, as installed programs do.
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
         environment["PYTHONPYCACHEPREFIX"] = str(Path(directory) / "compiled")
-        own = [sys.executable, str(Path(sys.executable).with_name("fsconsole")), "--help"]
+        own = [str(Path(sys.executable).with_name("fsconsole")), "--help"]
         other = [sys.executable, str(bare), "--help"]
         for argv in (own, other, own, other):
             cost(argv, environment)

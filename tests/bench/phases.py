@@ -15,11 +15,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from fsconsole.devices.memory_group import NO_GROUP, join, limit_file, write_limit
+from fsconsole.devices.memory_group import NO_GROUP, limit_file, write_limit
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
 from fsconsole.model.workload import Workload
 from fsconsole.system.block import drop_caches
+from fsconsole.system.cgroups import join
 from fsconsole.text import SECTOR_BYTES
 from fsconsole.workloads.builtin import prepare_load
 from fsconsole.workloads.program import prepare_program
@@ -125,7 +126,7 @@ class Ours:
         try:
             handle.wait_ready()
             if self._group:
-                join(self._group, handle.pid, "/proc")
+                join(str(Path(self._group).parent), handle.pid, "/proc")
             handle.go()
             result = handle.wait()
             if result.failures:

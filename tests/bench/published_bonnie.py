@@ -27,6 +27,7 @@ from fsconsole.model.bonnie import IN_KIB, RATES_OF_ALL, BonnieTest
 from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.plan.expand import workload_choices
 from fsconsole.plan.read import parse_plan
+from fsconsole.system.cgroups import join
 from fsconsole.text import GIB, KIB, MIB
 from fsconsole.workloads.program import prepare_program
 from fsconsole.workloads.protocol import LoadResult
@@ -41,7 +42,6 @@ from tests.bench.phases import (
     Run,
     device_read_bytes,
     in_directory,
-    join,
     memory_group,
     side_by_side,
     within,
@@ -145,7 +145,7 @@ def program(load: Workload, directory: Path, group: str) -> tuple[LoadResult, st
     try:
         handle.wait_ready()
         if group:
-            join(group, handle.pid, "/proc")
+            join(str(Path(group).parent), handle.pid, "/proc")
         handle.go()
         result = handle.wait()
         if result.failures:

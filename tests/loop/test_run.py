@@ -451,7 +451,7 @@ def interpreter(tmp_path: Path, script: str) -> str:
 
 def test_an_engine_that_hangs_at_its_start_is_killed_before_it_is_called_not_started(tmp_path, device, monkeypatch):
     folder = new_run(TINY_PLAN, device, str(tmp_path / "runs"))
-    monkeypatch.setattr(engine.sys, "executable", interpreter(tmp_path, "sleep 600"))
+    monkeypatch.setattr(sys, "executable", interpreter(tmp_path, "sleep 600"))
     monkeypatch.setattr(engine, "_START_LIMIT_S", 0.5)
     with pytest.raises(EngineNotStarted, match="it said nothing"):
         start_engine(folder)
@@ -463,7 +463,7 @@ def test_an_engine_that_hangs_at_its_start_is_killed_before_it_is_called_not_sta
 def test_an_engine_that_fails_at_its_start_is_quoted(tmp_path, device, monkeypatch):
     folder = new_run(TINY_PLAN, device, str(tmp_path / "runs"))
     for script in ("echo what is wrong >&2; exit 3", "echo what is wrong; exit 0"):
-        monkeypatch.setattr(engine.sys, "executable", interpreter(tmp_path, script))
+        monkeypatch.setattr(sys, "executable", interpreter(tmp_path, script))
         with pytest.raises(EngineNotStarted, match="what is wrong"):
             start_engine(folder)
 

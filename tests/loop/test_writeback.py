@@ -12,13 +12,14 @@ import sys
 import pytest
 
 from fsconsole.client.engine import start_engine
-from fsconsole.devices.memory_group import join, limit_file
+from fsconsole.devices.memory_group import limit_file
 from fsconsole.devices.settings import Kernel
 from fsconsole.engine.writeback import remove_left_trace
 from fsconsole.journal.past import read_state
 from fsconsole.model.metrics import BDI_FIELDS, REASONS, Metric
 from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellState, CellStatus
+from fsconsole.system.cgroups import join
 from fsconsole.system.mounts import mounted_tracefs
 from fsconsole.system.run import RealExecutor
 from fsconsole.telemetry.trace_instance import instance_path
@@ -142,7 +143,7 @@ def test_page_cache_of_a_process_in_the_group_stays_below_its_limit(tmp_path):
     kernel.write(path, str(16 * MIB))
     try:
         with subprocess.Popen((sys.executable, "-c", WRITER, str(tmp_path / "file")), stdin=subprocess.PIPE) as writer:
-            assert join(path, writer.pid, "/proc") == 1
+            assert join(os.path.dirname(path), writer.pid, "/proc") == 1
             writer.communicate(b"x")
         assert writer.returncode == 0
         peak = next(

@@ -23,6 +23,7 @@ import tomli
 ROOT = Path(__file__).parents[2]
 LIST = Path(__file__).with_name("mutants.toml")
 COPIED = (
+    "bin",
     "fsconsole",
     "tests",
     "configs",
@@ -148,9 +149,7 @@ class Copy:
         (site / "copy.pth").write_text(f"{self.root}\n{sysconfig.get_path('purelib')}\n")
         # A generator sees its own interpreter's folders only.
         shutil.copytree(Path(sysconfig.get_path("platlib"), "msgspec"), site / "msgspec")
-        command = venv / "bin/fsconsole"
-        command.write_text(f"#!{self.python}\nimport sys\nfrom fsconsole.cli.main import main\nsys.exit(main())\n")
-        command.chmod(0o755)
+        shutil.copy2(ROOT / "bin/fsconsole", venv / "bin/fsconsole")
         self._touched_s = int(time.time())
 
     def put(self, mutant: Mutant) -> tuple[Path, str]:

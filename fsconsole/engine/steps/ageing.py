@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from contextlib import ExitStack, suppress
 
@@ -17,6 +16,7 @@ from fsconsole.plan.ageing import full_bytes
 from fsconsole.plan.steps import AGED_TREE
 from fsconsole.system.block import device_size_bytes, drop_caches, syncfs
 from fsconsole.system.files import opened
+from fsconsole.system.isolation import python_argv
 from fsconsole.system.run import find_program, spawn
 from fsconsole.units import format_bytes
 from fsconsole.workloads.ageing import AgeJob, AgeReport
@@ -26,7 +26,7 @@ from fsconsole.workloads.job import Stage
 from fsconsole.workloads.reports import ending_in_words
 
 TREE_NAME = os.path.basename(AGED_TREE)
-_PROGRAM = (sys.executable, "-I", "-m", "fsconsole.workloads.ageing")
+_PROGRAM = python_argv("-m", "fsconsole.workloads.ageing")
 _POLL_S = 0.1
 
 

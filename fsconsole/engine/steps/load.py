@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from msgspec.structs import asdict
 
 from fsconsole.engine import disturbances, warnings_directory, warnings_load, writeback
+from fsconsole.engine.pid_limit import PidLimit
 from fsconsole.engine.steps import directory, settings, sources
 from fsconsole.engine.steps.life import TREE_NAME, open_mount
 from fsconsole.engine.work import CellWork, ClockAndCpu, Interrupted, LoadWindow, StepFailed, StepResult
@@ -169,10 +170,13 @@ def load(work: CellWork, step: Step) -> StepResult:
     finally:
         os.close(root)
     watch = writeback.prepare_watch(work, workload)
-    handle = _prepared(work, workload, device, source)
+    limit = None if workload.is_built_in else PidLimit(work, workload)
+    if limit is not None:
+        work.stack.callback(limit.close)
+    handle = _prepared(work, workload, device, source, limit)
     work.stack.callback(handle.kill)
     try:
-        window = _drive(work, handle, watch)
+        window = _drive(work, handle, watch, limit)
     finally:
         work.run.sampler.gauges.watch_load(None)
     work.window, result = window, window.result
@@ -184,6 +188,8 @@ def load(work: CellWork, step: Step) -> StepResult:
         raise Interrupted
     if work.short_of_space:
         raise StepFailed(work.short_of_space)
+    if limit is not None and limit.is_reached():
+        raise StepFailed(limit.reason)
     if result.is_failure:
         why = (failure_in_words(workload, result), sources.change_in_words(work, workload), fullness_in_words(work))
         raise StepFailed("; ".join(filter(None, (*why, settings.memory_in_words(work)))))
@@ -200,7 +206,9 @@ def load(work: CellWork, step: Step) -> StepResult:
     return StepResult((*protocol.load_measurements(result), *rest), reason=result.failures, outcome=outcome)
 
 
-def _prepared(work: CellWork, workload: Workload, device: int, source: SourceFiles | None) -> Load:
+def _prepared(
+    work: CellWork, workload: Workload, device: int, source: SourceFiles | None, limit: PidLimit | None
+) -> Load:
     """Start the generator of a load up to its barrier. Raises ToolMissing, GeneratorFailed."""
     hidden = sources.hidden_from_loads(work)
     with ExitStack() as opened:
@@ -208,7 +216,7 @@ def _prepared(work: CellWork, workload: Workload, device: int, source: SourceFil
         opened.callback(os.close, root)
         tree = os.open(TREE_NAME, DIRECTORY_FLAGS, dir_fd=root)
         opened.callback(os.close, tree)
-        if workload.is_built_in:
+        if limit is None:
             inode = os.fstat(tree).st_ino
             return prepare_load(
                 workload, tree=work.tree, tree_device=device, tree_inode=inode, hidden=hidden, source=source
@@ -230,6 +238,7 @@ def _prepared(work: CellWork, workload: Workload, device: int, source: SourceFil
         source=source,
         roots=sources.roots_of(work, workload),
         seen=sources.seen_of(work, workload),
+        most_pids=limit.of_namespace,
     )
 
 
@@ -293,10 +302,12 @@ def _finish(work: CellWork, window: LoadWindow, end: ClockAndCpu) -> tuple[Measu
     )
 
 
-def _drive(work: CellWork, handle: Load, watch: WritebackWatch | None) -> LoadWindow:
+def _drive(work: CellWork, handle: Load, watch: WritebackWatch | None, limit: PidLimit | None) -> LoadWindow:
     try:
         handle.wait_ready()
         settings.join_memory(work, handle.pid)
+        if limit is not None:
+            limit.hold(handle.pid)
         work.run.sampler.gauges.watch_load(handle.page)
         work.run.sampler.reset_peak_dirty()
         dirty_bytes = read_writeback().pending_bytes
@@ -310,8 +321,11 @@ def _drive(work: CellWork, handle: Load, watch: WritebackWatch | None) -> LoadWi
         # Its output may say more than the error's reason.
         work.keep(work.step_number, handle.end())
         raise
+    stops = disturbances.StopWatch(work, handle.pid)
     while not handle.finished(_POLL_S):
-        if work.run.requests.interrupting or directory.is_short_of_space(work):
+        stops.look(handle.workload.name)
+        is_over = limit is not None and limit.is_reached()
+        if is_over or work.run.requests.interrupting or directory.is_short_of_space(work):
             handle.stop()
     result = handle.wait()
     end = clock_and_cpu()

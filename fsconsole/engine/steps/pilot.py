@@ -18,6 +18,10 @@ from fsconsole.workloads.tree import DIRECTORY_FLAGS, remove_tree
 _KEPT = frozenset({Metric.WRITE, Metric.READ, Metric.OPS_PER_S, Metric.DRAIN, Metric.DURABLE})
 
 
+_REPEATS = 2
+"""Of tries with a gap, in which the engine or the machine did not run: their times would make all loads too small."""
+
+
 def pilot(work: CellWork, step: Step) -> StepResult:
     """Run a workload, larger each time, until it lasts about a second with its drain; the last try's figures count."""
     number, pilot = step.workload, work.pilot
@@ -26,11 +30,15 @@ def pilot(work: CellWork, step: Step) -> StepResult:
     loads = work.cell.workloads
     pilot.room = pilot.room or _room(work)
     most, next_one = amount(loads[number]), first_try(loads, number)
+    repeats = _REPEATS
     while True:
+        work.run.sampler.forget_gaps()
         work.cell = replace(work.cell, workloads=(*loads[:number], next_one, *loads[number + 1 :]))
         result = _run(work, step, next_one)
         took_s = sum(each.value for each in result.measurements if each.metric in (Metric.LAST_DONE, Metric.DRAIN))
         larger = next_try(next_one, most, took_s)
+        if repeats and work.run.sampler.longest_gap().elapsed_s:
+            repeats, larger = repeats - 1, next_one
         if result.outcome is not Outcome.DONE or result.reason or larger is None:
             break
         _remove(work, number)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from fsconsole.devices.memory_group import NO_GROUP, join, killed_in
+from fsconsole.devices.memory_group import NO_GROUP, killed_in
 from fsconsole.devices.settings import DiskNumbers, InForce, Kernel, give_back
 from fsconsole.engine.work import CellWork, StepFailed, StepResult
 from fsconsole.model.events import SettingReturned, SettingSeen, SettingTaken, WarningKind
 from fsconsole.model.plan import Step, Write
 from fsconsole.model.state import HeldSetting
 from fsconsole.plan.keys import MEMORY
+from fsconsole.system import cgroups
 from fsconsole.system.files import read_text_or
 from fsconsole.system.mounts import mounted_at
 from fsconsole.telemetry.machine import bdi_name
@@ -78,7 +79,7 @@ def join_memory(work: CellWork, pid: int) -> None:
     """Move a load that is ready, a process and all below it, into the cell's memory cgroup, where there is one. Raises StepFailed."""
     for path in _memory_limits(work):
         try:
-            join(path, pid, work.run.places.proc)
+            cgroups.join(os.path.dirname(path), pid, work.run.places.proc)
         except OSError as error:
             raise StepFailed(f"the load can't join {os.path.dirname(path)}: {error_reason(error)}") from error
 

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.devices import memory_group
-from fsconsole.devices.memory_group import join, killed_in, limit_file
+from fsconsole.devices.memory_group import killed_in, limit_file
 from fsconsole.devices.settings import Kernel, give_back, is_setting
 from fsconsole.model.events import SettingTaken
 from fsconsole.model.state import HeldSetting
+from fsconsole.system import cgroups
+from fsconsole.system.cgroups import join
 
 V1 = "/sys/fs/cgroup/memory/fsconsole-sdx/memory.limit_in_bytes"
 V2 = "/sys/fs/cgroup/fsconsole-sdx/memory.max"
@@ -55,8 +56,8 @@ def test_a_group_is_made_with_its_limit_and_removed_when_the_setting_is_given_ba
         (Path(place) / name).unlink()
         removed(place)
 
-    monkeypatch.setattr(memory_group.os, "mkdir", mkdir)
-    monkeypatch.setattr(memory_group.os, "rmdir", rmdir)
+    monkeypatch.setattr(cgroups.os, "mkdir", mkdir)
+    monkeypatch.setattr(cgroups.os, "rmdir", rmdir)
     assert kernel.in_force(path).value == "none"
     kernel.write(path, "67108864")
     assert kernel.value(path) == "67108864"
@@ -76,8 +77,8 @@ def test_a_group_with_processes_is_waited_for_and_then_said_to_be_busy(
         tries.append(name)
         raise OSError(errno.EBUSY, "Device or resource busy")
 
-    monkeypatch.setattr(memory_group.os, "rmdir", busy)
-    monkeypatch.setattr(memory_group, "_EMPTY_WAIT_S", 0.05)
+    monkeypatch.setattr(cgroups.os, "rmdir", busy)
+    monkeypatch.setattr(cgroups, "_EMPTY_WAIT_S", 0.05)
     held = HeldSetting(SettingTaken(0, 1, 1, "memory", V1, "67108864", V1, "none"), "67108864")
     assert "busy" in give_back(held, Kernel(str(tmp_path)))
     assert len(tries) > 1
@@ -105,11 +106,11 @@ def test_a_process_joins_with_all_below_it_and_nobody_else(tmp_path: Path) -> No
         fields = f"{pid} (a b) c) S {parent} " + "0 " * 20
         put(tmp_path, f"/proc/{pid}/stat", fields)
     procs = put(tmp_path, f"{os.path.dirname(V1)}/cgroup.procs")
-    assert join(f"{tmp_path}{V1}", 10, f"{tmp_path}/proc") == 4
+    assert join(os.path.dirname(f"{tmp_path}{V1}"), 10, f"{tmp_path}/proc") == 4
     # Each write of a kernel's file moves one; a plain file keeps them over each other.
     assert procs.read_text() in {"12", "13"}
     with pytest.raises(OSError, match="No such file"):
-        join(f"{tmp_path}{V2}", 10, f"{tmp_path}/proc")
+        join(os.path.dirname(f"{tmp_path}{V2}"), 10, f"{tmp_path}/proc")
 
 
 def test_kills_for_the_limit_are_counted_in_both_versions(tmp_path: Path) -> None:

@@ -16,11 +16,13 @@ from fsconsole.model.workload import WorkloadKind
 from fsconsole.telemetry.heat import Heat
 from fsconsole.telemetry.machine import CpuTimes
 from fsconsole.telemetry.others import CpuUse, CpuUser, Processes
+from fsconsole.telemetry.sampler import Gap
 from fsconsole.telemetry.traffic import ForeignIo, Traffic
 from fsconsole.text import MIB
 from tests.unit.engine.test_warnings import Work, a_load, ended
 
 NOBODY = Processes({}, {})
+NO_GAP = Gap(0.0)
 
 
 def shares(
@@ -107,11 +109,16 @@ def test_foreign_io_disturbs_by_its_bytes_or_by_its_requests_beside_the_run_s_ow
 def test_engines_beside_throttled_cpus_and_hot_drives_are_told_at_the_cell_s_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def told(counts: dict[str, int], beside: dict[str, int], *hot: Heat) -> list[tuple[WarningKind, str]]:
+    def told(
+        counts: dict[str, int], beside: dict[str, int], *hot: Heat, gap: Gap = NO_GAP
+    ) -> list[tuple[WarningKind, str]]:
         monkeypatch.setattr(disturbances, "read_throttles", lambda: counts)
         monkeypatch.setattr(disturbances, "too_hot", lambda _: hot)
         work = SimpleNamespace(
-            run=SimpleNamespace(beside=SimpleNamespace(seen=beside)), heat={}, told=[], device_names=()
+            run=SimpleNamespace(beside=SimpleNamespace(seen=beside), sampler=SimpleNamespace(longest_gap=lambda: gap)),
+            heat={},
+            told=[],
+            device_names=(),
         )
         work.warn = lambda kind, reason, _: work.told.append((kind, reason))
         disturbances.about_end(cast("CellWork", work), {"cpu0": 5, "cpu1": 5})
@@ -123,3 +130,7 @@ def test_engines_beside_throttled_cpus_and_hot_drives_are_told_at_the_cell_s_end
         (WarningKind.THROTTLED, "heat slowed 2 CPUs during the cell: cpu1 was throttled 4 times"),
         (WarningKind.HOT, "sda at 71 C, limit 70 C"),
     ]
+    stopped, suspended = told({}, {}, gap=Gap(20.0)), told({}, {}, gap=Gap(20.0, 18.0))
+    said = "fsconsole did not run for 20.0 s during the cell: "
+    assert stopped == [(WarningKind.GAP, f"{said}a signal stopped it, or the machine was too busy")]
+    assert suspended == [(WarningKind.GAP, f"{said}the machine was suspended for 18.0 s of it")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import tomli
 
 import fsconsole
 from tests.unit.house.source import CHECKOUT, PACKAGE
+
+DATA = f"fsconsole-{fsconsole.__version__}.data"
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +44,8 @@ def test_the_wheel_holds_the_package_the_plans_the_man_page_and_nothing_else(whe
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert "fsconsole/py.typed" in held
-    manual = {f"fsconsole-{fsconsole.__version__}.data/data/share/man/man1/fsconsole.1"}
-    assert held == shipped(PACKAGE, "fsconsole") | shipped(CHECKOUT / "configs", "fsconsole/configs") | manual
+    beside = {f"{DATA}/data/share/man/man1/fsconsole.1", f"{DATA}/scripts/fsconsole"}
+    assert held == shipped(PACKAGE, "fsconsole") | shipped(CHECKOUT / "configs", "fsconsole/configs") | beside
 
 
 def test_an_installed_wheel_finds_its_plans_and_its_catalog(wheel, tmp_path):
@@ -61,6 +64,38 @@ def test_an_installed_wheel_finds_its_plans_and_its_catalog(wheel, tmp_path):
     assert where.startswith(str(target))
     assert f"{target}/fsconsole/configs/demo.toml" in configs.split()
     assert "ext4" in filesystems.split()
+
+
+@pytest.fixture
+def environment(wheel: Path, tmp_path: Path) -> Path:
+    """Install the wheel as pip would, into an environment that borrows the requirements of this one."""
+    root = tmp_path / "an environment"
+    library = root / f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
+    library.mkdir(parents=True)
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(library)
+    (root / "bin").mkdir()
+    (root / "bin/python3").symlink_to(sys._base_executable)
+    (root / "bin/fsconsole").write_bytes((library / DATA / "scripts/fsconsole").read_bytes())
+    (root / "bin/fsconsole").chmod(0o755)
+    (root / "pyvenv.cfg").write_text(f"home = {Path(sys._base_executable).parent}\n")
+    (library / "requirements.pth").write_text(sysconfig.get_path("purelib"))
+    return root
+
+
+@pytest.mark.parametrize("name", ["fsconsole", "another name"])
+def test_wheel_script_starts_isolated_python(environment, tmp_path, name):
+    (tmp_path / "fsconsole.py").write_text("print('foreign')")
+    (tmp_path / "sitecustomize.py").write_text("print('foreign')")
+    link = tmp_path / "links to" / name
+    link.parent.mkdir()
+    link.symlink_to(environment / "bin/fsconsole")
+    hostile = {"PYTHONPATH": str(tmp_path), "PYTHONHOME": str(tmp_path), "PYTHONEXECUTABLE": str(tmp_path), "PATH": "."}
+    for program in (environment / "bin/fsconsole", link, Path("links to", name)):
+        done = subprocess.run(
+            [program, "--version"], check=False, capture_output=True, text=True, cwd=tmp_path, env=hostile
+        )
+        assert (done.stdout, done.stderr) == (f"fsconsole {fsconsole.__version__}\n", "")
 
 
 def test_version_is_the_same_everywhere(project):

@@ -111,3 +111,13 @@ def test_no_file_names_a_registry_or_a_mirror():
 
 def text_of(path: Path) -> str:
     return path.read_bytes().decode("utf-8", errors="replace")
+
+
+def test_only_one_function_starts_python():
+    """python_argv() isolates each child; the cage binds the interpreter's directory."""
+    named = {where(path, node).partition(":")[0] for path in modules() for node in nodes(path) if is_interpreter(node)}
+    assert named == {"fsconsole/system/isolation.py", "fsconsole/workloads/builtin.py"}
+
+
+def is_interpreter(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and ast.unparse(node) in {"sys.executable", "sys._base_executable"}

@@ -65,7 +65,7 @@ def which(found: Disturbed | None) -> tuple[int, int] | None:
     return (found.round.repeat, found.round.redo) if found else None
 
 
-@pytest.mark.parametrize("kind", ["others-cpu", "foreign-io", "engine-beside", "throttled", "hot"])
+@pytest.mark.parametrize("kind", ["others-cpu", "foreign-io", "engine-beside", "throttled", "hot", "gap"])
 def test_a_round_is_repeated_for_what_was_seen_in_it_and_not_in_the_round_before(kind: str) -> None:
     found = round_to_repeat(a_run({5: WarningKind(kind)}))
     assert which(found) == (3, 0)

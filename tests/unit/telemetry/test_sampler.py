@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import queue
+import time
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -16,7 +17,7 @@ from fsconsole.model.load import SlotWord, ThreadState, slot_word
 from fsconsole.model.metrics import Metric
 from fsconsole.model.sample import DeviceRates, LoadProgress, Role, Sample, StepProgress
 from fsconsole.system.memfd import CounterPage
-from fsconsole.telemetry.sampler import Sampler, Sources, StallClock, next_due_ns
+from fsconsole.telemetry.sampler import Gap, GapClock, Sampler, Sources, StallClock, next_due_ns
 from tests.conftest import wait_until
 from tests.unit.results import build
 from tests.unit.telemetry.made_sys import RECORDED, MadeSys
@@ -214,6 +215,58 @@ def test_stopping_does_not_wait_for_the_next_sample_nor_for_a_start() -> None:
     sampler.start()
     sampler.stop()
     sampler.stop()
+
+
+class Clocks:
+    """CLOCK_BOOTTIME and CLOCK_MONOTONIC, moved by hand."""
+
+    def __init__(self) -> None:
+        self.boot_s, self.monotonic_s = 100.0, 50.0
+
+    def __call__(self) -> tuple[int, int]:
+        return round(self.boot_s * 1e9), round(self.monotonic_s * 1e9)
+
+    def run(self, seconds: float) -> None:
+        self.boot_s, self.monotonic_s = self.boot_s + seconds, self.monotonic_s + seconds
+
+
+def test_gap_is_more_than_five_periods() -> None:
+    clocks = Clocks()
+    gaps = GapClock(10**9 // 2, clocks)
+    for seconds in (0.5, 2.5, 0.1):
+        clocks.run(seconds)
+        gaps.note()
+    assert gaps.longest() == Gap(0.0)
+    clocks.run(20.0)
+    # It may last until the cell's end.
+    assert gaps.longest() == Gap(20.0)
+    gaps.note()
+    clocks.run(3.0)
+    gaps.note()
+    assert gaps.longest() == Gap(20.0)
+    gaps.begin()
+    clocks.run(2.0)
+    gaps.note()
+    assert gaps.longest() == Gap(0.0)
+
+
+def test_suspended_machine_has_gap_by_boot_clock() -> None:
+    clocks = Clocks()
+    gaps = GapClock(10**9 // 2, clocks)
+    clocks.run(0.5)
+    clocks.boot_s += 30.0
+    gaps.note()
+    assert gaps.longest() == Gap(30.5, 30.0)
+
+
+def test_stopped_sampler_has_gap(run: Run) -> None:
+    run.next()
+    assert run.sampler.longest_gap().elapsed_s < 1.0
+    with run.sampler._lock:
+        time.sleep(1.0)
+    assert run.sampler.longest_gap().elapsed_s >= 0.9
+    run.sampler.forget_gaps()
+    assert run.sampler.longest_gap().elapsed_s < 0.9
 
 
 @given(st.integers(0, 2**62), st.integers(1, 10**10), st.integers(0, 10**12))
