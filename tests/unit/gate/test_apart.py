@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.devices import gate
+from fsconsole.devices import gather
 from fsconsole.devices.apart import bound_by, bound_by_content
 from fsconsole.devices.claims import lock_paths
 from fsconsole.devices.evidence import Evidence, SystemPlace
@@ -43,7 +43,7 @@ def judged(of: Device, *others: Device, answer: str = "", code: int = 0) -> Evid
     executor = FakeExecutor({argv: CommandResult(argv, code, answer.encode(), b"", ResourceUsage(0, 0, 0, 0))})
     uses = tuple(use for use in holder_uses(graph))
     evidence = Evidence(of, relatives(of, graph), uses=uses, system_places=PLACES)
-    return gate._told_apart(evidence, partial(bound_by, graph=graph, executor=executor))
+    return gather._told_apart(evidence, partial(bound_by, graph=graph, executor=executor))
 
 
 BEFORE = f"{GIB // 512} {GIB // 512} 0x0 {ESP}\n{2 * GIB // 512} {GIB // 512} 0x80 0x8e\n{3 * GIB // 512} {GIB // 512} "
@@ -131,7 +131,7 @@ def test_what_may_be_a_part_of_the_system_by_its_content_or_name_is_refused_and_
         ("zfs_member", Usage.FILESYSTEM, True),
     ):
         holding = replace(free, signatures=(found(SDA3, signature(kind, usage)),))
-        told = gate._told_apart(holding, bound_by_content)
+        told = gather._told_apart(holding, bound_by_content)
         assert ("system-disk" in checks(find_hazards(told))) is refused, kind
     fstab, ext4 = tmp_path / "fstab", (found(SDA3, signature(label="/my data")),)
     for line, refused in (
