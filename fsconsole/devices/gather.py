@@ -38,8 +38,9 @@ from fsconsole.devices.graph import DeviceGraph, number_of, relatives
 from fsconsole.devices.hazards import (
     is_refused,
 )
+from fsconsole.devices.named import named_in, read_mentions
 from fsconsole.devices.snapshot import MachineSnapshot, system_places
-from fsconsole.devices.uses import active_groups, btrfs_without, named_in, volume_group_uses
+from fsconsole.devices.uses import active_groups, btrfs_without, volume_group_uses
 from fsconsole.errors import FsconsoleError
 from fsconsole.model.command import Executor
 from fsconsole.model.device import (
@@ -80,14 +81,29 @@ def gather(
 
     found = _unless_refused(found, lambda free: _side_by_side(opened, free))
     found = _from_signatures(found, snapshot, context)
+    asked = [evidence for evidence in found if evidence.is_shared or not context.content_is_ours]
+    found = _replaced(found, _unless_refused(asked, lambda free: _from_files(free, graph, context.executor)))
     found = tuple(_told_apart(one, bound_by_content) if one.is_shared else one for one in found)
     if context.content_is_ours:
         return found
+    return _unless_refused(found, lambda free: _side_by_side(partial(_with_content, context=context), free))
 
-    def sampled(evidence: Evidence) -> Evidence:
-        return replace(_with_content(evidence, context), named_in=tuple(named_in(evidence)))
 
-    return _unless_refused(found, lambda free: _side_by_side(sampled, free))
+def _from_files(found: Collection[Evidence], graph: DeviceGraph, executor: Executor) -> Iterable[Evidence]:
+    """Return the evidence with the configuration files that name the devices."""
+    lost = "whether a file names it"
+    try:
+        mentions = read_mentions() if found else {}
+    except OSError as error:
+        return [_unread(evidence, lost, str(error)) for evidence in found]
+
+    def add(evidence: Evidence) -> Evidence:
+        try:
+            return replace(evidence, named_in=named_in(evidence, mentions, graph, executor))
+        except (OSError, FsconsoleError) as error:
+            return _unread(evidence, lost, str(error))
+
+    return _side_by_side(add, found)
 
 
 def _beside_hidden_places(evidence: Evidence, *, is_ours: bool) -> Evidence:

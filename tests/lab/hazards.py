@@ -254,6 +254,18 @@ BESIDE = (
     ),
 )  # fmt: skip
 
+_KEPT_TABLES = "touch /etc/fstab /etc/crypttab; cp /etc/fstab /etc/crypttab /run; {}"
+_TABLES_BACK = "cp /run/fstab /run/crypttab /etc"
+_LABELLED = "printf 'label:gpt\\nsize=16MiB,name=\"lab data/1\"\\n' | sfdisk -q $A; udevadm settle"
+
+EXPECTED = (
+    asked("named by its UUID in fstab", "named", _KEPT_TABLES.format("mkfs.ext4 -qF -U 3f1c3e2a-0f3b-4f5e-9b1d-3c1f0f6f1a11 $A; echo UUID=3F1C3E2A-0f3b-4f5e-9b1d-3c1f0f6f1a11 /srv ext4 noauto 0 0 >>/etc/fstab"), _TABLES_BACK),
+    asked("a partition named by its label in fstab", "named", _KEPT_TABLES.format(f"{_LABELLED}; printf '%s\\n' 'PARTLABEL=lab\\040data\\0571 /srv ext4 noauto 0 0' >>/etc/fstab"), _TABLES_BACK, "${A}1", signed=False),
+    asked("a partition named by udev's link in crypttab", "named", _KEPT_TABLES.format(f"{_LABELLED}; echo 'lab /dev/disk/by-partlabel/lab\\x20data\\x2f1 none luks' >>/etc/crypttab"), _TABLES_BACK, "${A}1", signed=False),
+    asked("a partition named by a mount unit", "named", f"{_LABELLED}; mkdir -p /etc/systemd/system; printf '[Mount]\\nWhat=PARTLABEL=lab data/1\\nWhere=/srv\\n' >/etc/systemd/system/srv.mount", "rm /etc/systemd/system/srv.mount", "${A}1", signed=False),
+    refused("a partition beside that of /boot, named by its label", "system-disk", _KEPT_TABLES.format(_BOOT_PARTED.format("label:gpt\\n", "name=lab") + "; echo PARTLABEL=lab /srv ext4 noauto 0 0 >>/etc/fstab"), f"umount /boot; {_TABLES_BACK}", "${A}2", signed=False),
+)  # fmt: skip
+
 CONTENTS = (
     *(
         asked(f"a filesystem: {tool.split(' ')[0][5:]}", "filesystem", f"{tool} {disk} >/run/said 2>&1 </dev/null", device=disk)
@@ -315,6 +327,7 @@ GROUPS = {
     "arrays, volumes, encryption": ARRAYS,
     "used, shared, locked, or not to be used": SHARED,
     "beside the system on one disk": BESIDE,
+    "expected later": EXPECTED,
     "what is on it": CONTENTS,
     "what became of it": CHANGES,
 }
@@ -336,6 +349,7 @@ SOAK_ALONE = frozenset(
         "a striped volume beside that of /boot", "a snapshot beside the volume of /boot",
         "a thin volume beside the volume of /boot", "a cached volume beside the volume of /boot",
         "a mirrored volume beside the volume of /boot",
+        "named by its UUID in fstab", "a partition named by udev's link in crypttab", "a partition named by a mount unit",
         "a filesystem: xfs", "a filesystem: f2fs", "a filesystem: nilfs2", "a filesystem: jfs", "a filesystem: reiserfs",
         "a log for an xfs", "with a GPT",
         "mounted since it was agreed upon", "a loop device whose file grew between two cells",
