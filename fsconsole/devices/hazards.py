@@ -240,6 +240,8 @@ def _kept(evidence: Evidence) -> str:
         return ""
     if not loop.is_in_place:
         return "its file was renamed or moved since it was made"
+    if not loop.is_recorded:
+        return "this machine has no record of how fsconsole left it"
     is_blank = not (content.blocks_nonzero or evidence.signatures or evidence.partitions)
     is_left = loop.left == left_digest(evidence.placed, content.digest)
     if not (is_blank or is_left):

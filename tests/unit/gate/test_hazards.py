@@ -63,6 +63,11 @@ CASES: list[tuple[str, Evidence, str]] = [
         "is a scratch device, but its file was renamed or moved since it was made",
     ),
     (
+        "scratch-kept",
+        evidence(replace(SCRATCH, loop=replace(SCRATCH.loop, is_recorded=False)), content=sample(0)),
+        "is a scratch device, but this machine has no record of how fsconsole left it",
+    ),
+    (
         "btrfs-member",
         evidence(placed=(PlacedSignature(0, signature("btrfs"), ("generation 7", "devices 2")),)),
         "is one of 2 devices of a btrfs",
