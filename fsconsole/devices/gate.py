@@ -18,7 +18,7 @@ from fsconsole.devices.evidence import (
 from fsconsole.devices.fingerprint import NOT_COUNTED, changes, sectors_written
 from fsconsole.devices.gather import gather, gather_content
 from fsconsole.devices.hazards import (
-    SCRATCH_KEPT,
+    ASKED_OF_SCRATCH,
     TOO_SMALL,
     find_hazards,
     signature_words,
@@ -123,7 +123,7 @@ def inspect_device(path: str, context: GateContext) -> GateReport:
         fingerprint=_fingerprint(evidence, written, context.executor),
         hazards=hazards,
         found=evidence.signatures,
-        needs_consent=not device.is_scratch or any(hazard.check == SCRATCH_KEPT for hazard in hazards),
+        needs_consent=not device.is_scratch or any(hazard.check in ASKED_OF_SCRATCH for hazard in hazards),
         place=place,
         lookalike=alike[0].path if alike else "",
         mark=(snapshot.graph.serial_end(device) or place) if alike else "",

@@ -33,6 +33,7 @@ from fsconsole.devices.evidence import (
     Use,
     UseKind,
 )
+from fsconsole.devices.files import find_file_uses, images_mounted, stands_on_file
 from fsconsole.devices.fingerprint import NOT_COUNTED, placed, sectors_written
 from fsconsole.devices.graph import DeviceGraph, number_of, relatives
 from fsconsole.devices.hazards import (
@@ -81,12 +82,41 @@ def gather(
 
     found = _unless_refused(found, lambda free: _side_by_side(opened, free))
     found = _from_signatures(found, snapshot, context)
+    found = _unless_refused(found, lambda free: _from_other_names(free, graph))
     asked = [evidence for evidence in found if evidence.is_shared or not context.content_is_ours]
     found = _replaced(found, _unless_refused(asked, lambda free: _from_files(free, graph, context.executor)))
     found = tuple(_told_apart(one, bound_by_content) if one.is_shared else one for one in found)
     if context.content_is_ours:
         return found
     return _unless_refused(found, lambda free: _side_by_side(partial(_with_content, context=context), free))
+
+
+_HAS_BYTES = frozenset({Relation.SELF, Relation.DISK, Relation.UNDER, Relation.BELOW})
+"""Relatives whose file has the device's bytes."""
+
+
+def _from_other_names(found: Collection[Evidence], graph: DeviceGraph) -> Iterable[Evidence]:
+    """Return the evidence with uses of the files below loop devices under other names than those of their loop devices."""
+
+    def files_below(evidence: Evidence) -> list[Device]:
+        family = [graph.by_number[one.number] for one in evidence.relatives if one.role in _HAS_BYTES]
+        return [device for device in family if stands_on_file(device)]
+
+    targets = {device.path: device for evidence in found for device in files_below(evidence)}
+    try:
+        uses, doubts = find_file_uses(targets.values(), graph.devices)
+    except (OSError, ValueError, LookupError) as error:
+        return [_unread(evidence, "the uses of its file", str(error)) for evidence in found]
+
+    def add(evidence: Evidence) -> Evidence:
+        numbers = {number_of(device) for device in files_below(evidence)}
+        uuids = [one.signature.uuid for one in evidence.signatures if numbers and one.signature.type == "erofs"]
+        clauses = [clause for number in numbers for clause in doubts.get(number, ())]
+        own = tuple(use for use in uses if use.number in numbers)
+        clauses += images_mounted(uuids) if not own else ()
+        return replace(evidence, uses=(*evidence.uses, *own), file_doubts=tuple(dict.fromkeys(clauses)))
+
+    return map(add, found)
 
 
 def _from_files(found: Collection[Evidence], graph: DeviceGraph, executor: Executor) -> Iterable[Evidence]:

@@ -57,22 +57,27 @@ def export_uses(devices: Iterable[Device], sys_root: str = "/sys") -> Iterator[U
     Raises OSError, and LookupError where an exporter is loaded and its configuration is not to be seen.
     """
     files = {(d.loop.file_device, d.loop.inode): number_of(d) for d in devices if d.loop is not None}
+    for path, clause in exported_paths(sys_root):
+        try:
+            found = os.stat(path)
+        except FileNotFoundError as error:
+            raise LookupError(f"{path} is exported and not to be found") from error
+        is_device = stat.S_ISBLK(found.st_mode)
+        number = found.st_rdev if is_device else files.get((found.st_dev, found.st_ino), 0)
+        if number:
+            yield Use(UseKind.EXPORT, number, clause)
+
+
+def exported_paths(sys_root: str = "/sys") -> Iterator[tuple[str, str]]:
+    """Yield the path of every device and file that is exported, with a clause. Raises as export_uses()."""
     for exporter in _EXPORTERS:
         root = f"{sys_root}/kernel/config/{exporter.root}"
         if os.path.isdir(f"{sys_root}/module/{exporter.module}") and not os.path.isdir(root):
             raise LookupError(f"{exporter.name} is loaded and {root} is not there: mount configfs")
         for name in glob.glob(f"{root}/{exporter.files}"):
             path = _served(name, exporter.path_in)
-            if not path or path == "(null)":
-                continue
-            try:
-                found = os.stat(path)
-            except FileNotFoundError as error:
-                raise LookupError(f"{path} is exported and not to be found") from error
-            is_device = stat.S_ISBLK(found.st_mode)
-            number = found.st_rdev if is_device else files.get((found.st_dev, found.st_ino), 0)
-            if number:
-                yield Use(UseKind.EXPORT, number, f"is exported by the {exporter.name} ({name})")
+            if path and path != "(null)":
+                yield path, f"is exported by the {exporter.name} ({name})"
 
 
 def _served(path: str, shape: re.Pattern[str]) -> str:

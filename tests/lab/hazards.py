@@ -175,6 +175,8 @@ ARRAYS = (
     ),
 )  # fmt: skip
 
+_LAYERS = "/run/low /run/up /run/work /run/over"
+
 SHARED = (
     refused("below a loop device", "under-loop", "losetup /dev/loop0 $A", "losetup -d /dev/loop0", signed=False),
     refused(
@@ -184,6 +186,12 @@ SHARED = (
     refused(
         "a loop device whose file another one has too", "shared-backing-file",
         "truncate -s 8M /run/file; losetup /dev/loop0 /run/file; losetup /dev/loop1 /run/file", "losetup -d /dev/loop0 /dev/loop1", "/dev/loop0", signed=False,
+    ),
+    asked(
+        "a loop device over a file that is mounted by another name", "file-alias",
+        f"mkdir {_LAYERS}; mount -t overlay -o lowerdir=/run/low,upperdir=/run/up,workdir=/run/work lab /run/over; truncate -s 8M /run/up/file; mkfs.ext4 -qF /run/up/file; "
+        "losetup /dev/loop0 /run/up/file; mount -o ro /dev/loop0 $M; losetup /dev/loop1 /run/over/file",
+        f"losetup -d /dev/loop1; umount $M; losetup -d /dev/loop0; umount /run/over; rm -r {_LAYERS}", "/dev/loop1",
     ),
     refused("a second path to a mounted disk", "second-path", f"{TWINS}; udevadm settle; mkfs.ext4 -qF {TWIN.format(1)}; mount -o ro {TWIN.format(1)} $M", f"umount $M; {NO_TWINS}", TWIN.format(2)),
     refused("a second path to a disk that is held", "second-path", f"{_WRITTEN_TWINS}; {_HELD_TWIN}", f"dmsetup remove lab; {NO_TWINS}", TWIN.format(2), signed=False),

@@ -74,6 +74,11 @@ CASES: list[tuple[str, Evidence, str]] = [
     ),
     ("blank-twin", evidence(blank_twins=("/dev/sdc",)), "may be the same disk as /dev/sdc"),
     ("hidden-system", evidence(hidden_places=("/ is zfs",)), "may be part of what this machine runs from"),
+    (
+        "file-alias",
+        evidence(file_doubts=("is mounted on /srv (erofs)",)),
+        "stands on a file that may be, by another name, the one that is mounted on /srv (erofs)",
+    ),
     ("named", evidence(named_in=("/etc/fstab",)), "is named in /etc/fstab"),
     ("uncounted", evidence(is_uncounted=True), "has no count of writes"),
     ("read-only", evidence(replace(SDB, read_only=True)), "is read-only"),
