@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from fsconsole.devices.evidence import Evidence, Relation
 from fsconsole.devices.graph import DeviceGraph, number_of
 from fsconsole.devices.hazards import signature_words
 from fsconsole.devices.identity import read_table
-from fsconsole.devices.uses import NAMED_IN, named_in
-from fsconsole.errors.runs import ToolFailed
-from fsconsole.model.command import Command, Executor
+from fsconsole.devices.partitions import read_table as read_partition_table
+from fsconsole.model.command import Executor
 from fsconsole.model.device import Device, DeviceKind, Usage
-from fsconsole.text import SECTOR_BYTES
 
 _LINUX_TYPES = frozenset({"0x83", "0fc63daf-8483-4772-8e79-3d69d8477de4"})
 """Partition types of a plain Linux filesystem, DOS and GPT. Boot loaders keep code without any signature in others."""
@@ -21,8 +18,6 @@ _DISKS = frozenset({DeviceKind.DISK, DeviceKind.LOOP})
 _PLAIN_TARGETS = frozenset({"linear", "striped"})
 _VOLUME_UUID = re.compile(r"LVM-[A-Za-z0-9]{64}")
 """LVM's hidden layers have an ending after it: -real, -cow, -tdata, -tpool, -cvol (lib/activate/dev_manager.c)."""
-_TABLE = ("partx", "--raw", "--noheadings", "--output", "START,SECTORS,FLAGS,TYPE")
-_TIMEOUT_S = 30.0
 
 
 def bound_by(evidence: Evidence, graph: DeviceGraph, executor: Executor) -> str:
@@ -47,14 +42,14 @@ def bound_by(evidence: Evidence, graph: DeviceGraph, executor: Executor) -> str:
     return "is neither a partition of it nor a linear or striped LVM volume"
 
 
-def bound_by_content(evidence: Evidence, files: Iterable[str] = NAMED_IN) -> str:
+def bound_by_content(evidence: Evidence) -> str:
     """Return why what is on such a device may be a part of the system, as a clause; empty where nothing is."""
     for found in evidence.signatures:
         # libblkid takes a member of a ZFS pool for a filesystem.
         if found.signature.usage is not Usage.FILESYSTEM or found.signature.type == "zfs_member":
             return f"holds {signature_words(found)}"
     # What is not mounted now may be later, by systemd on its own too.
-    return next((f"is named in {path}" for path in named_in(evidence, files)), "")
+    return next((f"is named in {path}" for path in evidence.named_in), "")
 
 
 def _bound_partition(device: Device, graph: DeviceGraph, executor: Executor) -> str:
@@ -62,14 +57,11 @@ def _bound_partition(device: Device, graph: DeviceGraph, executor: Executor) -> 
     if disk.kind not in _DISKS:
         return f"is a partition of {disk.path}, which is no plain disk"
     # The table as it is on the disk now: the kernel may have read it when it was another one.
-    result = executor.run(Command((*_TABLE, disk.path), timeout_s=_TIMEOUT_S))
-    if result.exit_code != 0 or result.timed_out:
-        raise ToolFailed(" ".join(result.argv), result.exit_code, result.err.strip() or "no output")
-    place = [str(start // SECTOR_BYTES), str(device.size_bytes // SECTOR_BYTES)]
-    entries = [words[2:] for words in map(str.split, result.out.splitlines()) if words[:2] == place]
+    table = read_partition_table(disk.path, executor)
+    entries = [entry for entry in table if (entry.start_bytes, entry.size_bytes) == (start, device.size_bytes)]
     if len(entries) != 1:
         return f"is not as the partition table on {disk.path} has it"
-    flags, kind = entries[0][0], "".join(entries[0][1:])
-    if kind not in _LINUX_TYPES:
-        return f"has the partition type {kind or 'unknown'}, not that of Linux data"
-    return "" if flags == "0x0" else f"has the partition flags {flags}, as what a machine boots from has"
+    (entry,) = entries
+    if entry.type not in _LINUX_TYPES:
+        return f"has the partition type {entry.type or 'unknown'}, not that of Linux data"
+    return "" if entry.flags == "0x0" else f"has the partition flags {entry.flags}, as what a machine boots from has"

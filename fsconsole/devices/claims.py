@@ -26,12 +26,12 @@ from fsconsole.system.block import open_exclusive
 from fsconsole.system.files import opened, read_text, read_text_or
 from fsconsole.system.isolation import module_of
 from fsconsole.system.locks import FileLock, is_locked, lockers
-from fsconsole.system.mounts import read_mounts
 from fsconsole.system.processes import (
     OpenDescriptor,
     Target,
     holders_of,
     is_at_work,
+    mount_tables,
     numbers_in,
     own_pid_in_host_proc,
 )
@@ -347,16 +347,11 @@ def busy_uses(relatives: Iterable[Relative], graph: DeviceGraph, *, is_ours: boo
 def _mounts_elsewhere(number: int, graph: DeviceGraph) -> Iterator[str]:
     """Yield a clause for each mount of a device in the mount namespaces of other processes; each is read once."""
     numbers = {device.path: number_of(device) for device in graph.devices}
-    seen = set[int]()
-    for pid in sorted(numbers_in("/proc")):
-        with suppress(OSError, ValueError):
-            namespace = os.stat(f"/proc/{pid}/ns/mnt").st_ino
-            mounts = () if namespace in seen else read_mounts(str(pid))
-            seen.add(namespace)
-            process = f"process {pid} ({read_text_or(f'/proc/{pid}/comm', 'gone')})"
-            for mount in mounts:
-                if number in mounted_numbers(mount, numbers):
-                    yield f"is mounted on {mount.mount_point} in another mount namespace, of {process}"
+    for pid, mounts in mount_tables():
+        process = f"process {pid} ({read_text_or(f'/proc/{pid}/comm', 'gone')})"
+        for mount in mounts:
+            if number in mounted_numbers(mount, numbers):
+                yield f"is mounted on {mount.mount_point} in another mount namespace, of {process}"
 
 
 def is_busy(path: str, *, is_ours: bool = False) -> bool:

@@ -139,6 +139,8 @@ class Evidence:
     """The same signatures with write marks; read together with the content."""
     blank_twins: tuple[str, ...] = ()
     """Disks of the same size and serial number (or WWN) that are as blank as its own."""
+    file_doubts: tuple[str, ...] = ()
+    """Uses of files that may be the one below a loop device, as clauses: "is mounted on /srv (erofs)"."""
     named_in: tuple[str, ...] = ()
     """Files such as /etc/fstab that name the device or a partition of it, though nothing uses it now."""
     is_uncounted: bool = False

@@ -165,7 +165,7 @@ def same_disk(one: Device, other: Device) -> bool:
     """Return whether two nodes may name one medium: of one size, by WWN where both have one, else by serial number.
 
     NVMe namespaces share their controller's serial and differ in WWN, so the WWN decides alone. Cheap docks and sticks
-    give all their disks one number: what is on them decides (gate.gather).
+    give all their disks one number: what is on them decides (gather.gather).
     """
     if one.size_bytes != other.size_bytes:
         return False

@@ -16,7 +16,7 @@ from fsconsole.units import format_bytes
 TOO_SMALL, RESYNCING = "too-small", "resyncing"
 PARTITION, DATA, SCRATCH_KEPT = "partition", "data", "scratch-kept"
 HIDDEN_PROCESS, HIDDEN_INIT = "hidden-process", "hidden-init"
-NAMED = "named"
+NAMED, FILE_ALIAS = "named", "file-alias"
 _OF_USAGE = {
     Usage.FILESYSTEM: "filesystem",
     Usage.RAID: "raid-signature",
@@ -26,18 +26,23 @@ _OF_USAGE = {
 }
 CONTENT_CHECKS = frozenset(_OF_USAGE.values()) | {PARTITION, DATA}
 """Names of the checks of what is on a device."""
-QUESTIONS = CONTENT_CHECKS | {
-    RESYNCING,
-    HIDDEN_PROCESS,
-    HIDDEN_INIT,
-    SCRATCH_KEPT,
-    SHARED,
-    NAMED,
-    "btrfs-member",
-    "hidden-system",
-    "blank-twin",
-    "uncounted",
-}
+ASKED_OF_SCRATCH = frozenset({SCRATCH_KEPT, FILE_ALIAS})
+"""Names of the checks by which even a scratch device needs consent: it may hold, or be, what somebody keeps."""
+QUESTIONS = (
+    CONTENT_CHECKS
+    | {
+        RESYNCING,
+        HIDDEN_PROCESS,
+        HIDDEN_INIT,
+        SHARED,
+        NAMED,
+        "btrfs-member",
+        "hidden-system",
+        "blank-twin",
+        "uncounted",
+    }
+    | ASKED_OF_SCRATCH
+)
 """Checks that ask; all others refuse."""
 CONTENT_QUESTIONS = CONTENT_CHECKS | {SCRATCH_KEPT, "btrfs-member"}
 """Questions about what is on a device: who agrees to lose that has answered them."""
@@ -69,6 +74,8 @@ HINTS = {
     TOO_SMALL: 'Choose a larger device, or in the plan smaller files, `scale = "fit"`, or of a copy a smaller `at_most`.',
     "too-large": "Choose a smaller device, or a partition of it.",
     "undetermined": "Run as root; `fsconsole doctor` shows what this system hides.",
+    FILE_ALIAS: "On overlay, FUSE and network filesystems a file has more than one name: `losetup --list` and `findmnt` "
+    "show the other one; agree only if you know that it is another file.",
     SHARED: "The system disturbs its figures: better choose a disk of its own. Nothing else on that disk is wiped.",
     NAMED: "Something expects it later; remove it from that file too, if nobody needs what is on it.",
     "partition-table": "`fdisk --list DEVICE` shows the partitions that would be lost.",
@@ -220,6 +227,8 @@ def _questions(evidence: Evidence) -> Iterator[Case]:
         size, start = format_bytes(partition.size_bytes), partition.partition_start_bytes
         yield Case(PARTITION, f"has the partition {partition.path} of {size} at byte {start}")
     yield from (Case(NAMED, f"is named in {path}") for path in evidence.named_in)
+    alias = "stands on a file that may be, by another name, the one that {}"
+    yield from (Case(FILE_ALIAS, alias.format(clause)) for clause in evidence.file_doubts)
     if why := _kept(evidence):
         yield Case(SCRATCH_KEPT, f"is a scratch device, but {why}")
     content = evidence.content
@@ -249,6 +258,8 @@ def _kept(evidence: Evidence) -> str:
         return ""
     if not loop.is_in_place:
         return "its file was renamed or moved since it was made"
+    if not loop.is_recorded:
+        return "this machine has no record of how fsconsole left it"
     is_blank = not (content.blocks_nonzero or evidence.signatures or evidence.partitions)
     is_left = loop.left == left_digest(evidence.placed, content.digest)
     if not (is_blank or is_left):

@@ -14,7 +14,6 @@ import re
 import stat
 
 import msgspec
-from msgspec.structs import replace
 
 from fsconsole.model.wire import Wire, decode, encode
 from fsconsole.system.block import born_ns, generation
@@ -28,8 +27,8 @@ _SCRATCH_ID = re.compile(r"[0-9a-f]{8,32}")
 _UNMARKED_ERRORS = frozenset({errno.ENODATA, errno.EOPNOTSUPP, errno.EACCES, errno.EPERM, errno.ERANGE})
 
 
-class Marker(Wire, frozen=True):
-    """Content of the attribute; an empty scratch_id: the file is not marked."""
+class Marker(Wire, frozen=True, forbid_unknown_fields=False):
+    """Content of the attribute; an empty scratch_id: the file is not marked. Older versions kept more in it."""
 
     scratch_id: str = msgspec.field(name="id")
     purpose: str
@@ -40,11 +39,6 @@ class Marker(Wire, frozen=True):
     """When that file was made, which no copy can take over; 0 where its filesystem doesn't tell."""
     place: str
     """A digest of its path."""
-    left: str = ""
-    """A digest of what a run of fsconsole left on it; empty while none has been there."""
-    written_ns: int = 0
-    """The file's time of change (st_mtime) when it was made, or when that was noted: no sample sees every write."""
-
     bytes_per_s: float = 0.0
     """Rate at which it was written when it was made; 0 on a file of an older version."""
 
@@ -88,31 +82,8 @@ def marker_of(fd: int) -> Marker:
 def write_marker(fd: int, scratch_id: str, purpose: str = "", bytes_per_s: float = 0.0) -> None:
     """Mark an open file. Raises OSError: EOPNOTSUPP where the filesystem has no such attributes."""
     place = place_of(os.readlink(f"/proc/self/fd/{fd}"))
-    written_ns = os.fstat(fd).st_mtime_ns
-    marker = Marker(scratch_id, purpose[:MAX_PURPOSE_CHARACTERS], *_file_of(fd), place, "", written_ns, bytes_per_s)
+    marker = Marker(scratch_id, purpose[:MAX_PURPOSE_CHARACTERS], *_file_of(fd), place, bytes_per_s)
     os.setxattr(fd, SCRATCH_XATTR, encode(marker).encode())
-
-
-def note_left(path: str, scratch_id: str, left: str) -> None:
-    """Have the mark on a scratch file tell, durably, what a run left on it. Raises OSError, also for another's file."""
-    with opened(path, os.O_RDONLY | os.O_NOFOLLOW) as fd:
-        marker = marker_of(fd)
-        if marker.scratch_id != scratch_id:
-            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
-        noted = replace(marker, left=left, written_ns=os.fstat(fd).st_mtime_ns)
-        os.setxattr(fd, SCRATCH_XATTR, encode(noted).encode())
-        os.fsync(fd)
-
-
-def is_written(path: str, marker: Marker) -> bool:
-    """Return whether a marked file was written to since it was made, or since a run left it.
-
-    Of one that is gone, as while its device is removed, nothing tells that it was not.
-    """
-    try:
-        return marker.written_ns not in (0, os.lstat(path).st_mtime_ns)
-    except OSError:
-        return True
 
 
 def place_of(path: str) -> str:

@@ -17,7 +17,7 @@ from fsconsole.text import error_reason
 DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _KERNELS_OWN = ("/proc", "/sys", "/dev", "/run/fsconsole")
 """/run/fsconsole: each engine has one of its own, which hides what is there."""
-_NO_STORAGE = frozenset({
+NO_STORAGE = frozenset({
     "proc", "sysfs", "devtmpfs", "devpts", "cgroup", "cgroup2", "debugfs", "tracefs", "securityfs", "pstore", "bpf",
     "configfs", "efivarfs", "mqueue", "hugetlbfs", "autofs", "binfmt_misc", "fusectl", "rpc_pipefs", "nsfs", "selinuxfs",
 })  # fmt: skip
@@ -93,7 +93,7 @@ def _objections(fd: int, path: str, place: Place, *, is_memory: bool) -> Iterato
         if not is_memory:
             why = f"is on {kind}, which is memory: nothing of a disk would be measured"
             yield why, f"To measure memory, say so: --directory {MEMORY}={path}."
-    elif kind in _NO_STORAGE or any(f"{path}/".startswith(f"{own}/") for own in _KERNELS_OWN):
+    elif kind in NO_STORAGE or any(f"{path}/".startswith(f"{own}/") for own in _KERNELS_OWN):
         yield f"is on {kind}, which holds no files of yours", _ELSEWHERE
     room = os.fstatvfs(fd)
     if room.f_flag & os.ST_RDONLY:

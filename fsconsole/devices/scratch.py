@@ -16,6 +16,7 @@ from fsconsole.devices.claims import lasting, lock_node
 from fsconsole.devices.graph import DeviceGraph
 from fsconsole.devices.identity import listed_identity
 from fsconsole.devices.marker import proven_marker, write_marker
+from fsconsole.devices.records import observe, remove_record, remove_stale, write_record
 from fsconsole.devices.snapshot import discover, find_device
 from fsconsole.devices.state import Claim, device_state
 from fsconsole.errors.runs import NoSpace
@@ -169,7 +170,9 @@ def create(
                 _write_zeros(fd, size_bytes, progress)
                 rate = size_bytes / max(time.monotonic() - begun_s, _LEAST_S)
                 write_marker(fd, scratch_id, purpose, round(rate))
-                os.fsync(fd)
+            undo.callback(remove_record, scratch_id)
+            write_record(observe(path, scratch_id))
+            remove_stale()
             made = _attach_proven(path, undo)
             undo.pop_all()
     except OSError as error:
@@ -278,6 +281,8 @@ def remove(scratch: Scratch) -> None:
         for device in devices:
             block.detach(device)
         os.unlink(now.path)
+        remove_record(now.scratch_id)
+        remove_stale()
     for device in devices:
         _renew(device)
 

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any
 
 from fsconsole.devices.graph import DeviceGraph
-from fsconsole.devices.hazards import SCRATCH_KEPT
+from fsconsole.devices.hazards import ASKED_OF_SCRATCH
 from fsconsole.model.contract import Document
 from fsconsole.model.device import SHARED, Device, DeviceKind, Hazard, Signature, Usage, Verdict
 from fsconsole.model.wire import Wire
@@ -107,10 +107,10 @@ def device_state(device: Device, graph: DeviceGraph, hazards: tuple[Hazard, ...]
     asked = tuple(
         hazard.reason
         for hazard in hazards or ()
-        if hazard.verdict is Verdict.ASKED and (not held or hazard.check in (SHARED, SCRATCH_KEPT))
+        if hazard.verdict is Verdict.ASKED and (not held or hazard.check in (SHARED, *ASKED_OF_SCRATCH))
     )
     dangers = (*troubles, *refused, *held, *(asked if not refused else ()))
-    kept = any(hazard.check == SCRATCH_KEPT for hazard in hazards or ())
+    kept = any(hazard.check in ASKED_OF_SCRATCH for hazard in hazards or ())
     if device.is_scratch and hazards is not None and not (troubles or refused or kept):
         return _state(Claim.FREE, ("free", *held))
     if dangers:

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from fsconsole.devices.marker import is_written, place_of, proven_marker
+from fsconsole.devices.marker import place_of, proven_marker
+from fsconsole.devices.records import NO_RECORD, is_written, read_record
 from fsconsole.errors.targets import DeviceMissing
 from fsconsole.model.device import Device, DeviceKind, LoopBacking
 from fsconsole.system.block import LoopStatus
@@ -333,6 +334,7 @@ def loop_backing(name: str, told: LoopStatus | None, sys_root: str = SYS_ROOT) -
     if told is None:
         return backing
     marker = proven_marker(path, told.device_number_of_file, told.inode)
+    record = read_record(marker.scratch_id) if marker.scratch_id else NO_RECORD
     return replace(
         backing,
         file_device=told.device_number_of_file,
@@ -342,6 +344,7 @@ def loop_backing(name: str, told: LoopStatus | None, sys_root: str = SYS_ROOT) -
         purpose=marker.purpose,
         made_ns=marker.born_ns,
         is_in_place=marker.place in ("", place_of(path)),
-        left=marker.left,
-        is_written=marker.scratch_id != "" and is_written(path, marker),
+        is_recorded=record != NO_RECORD,
+        left=record.left,
+        is_written=record != NO_RECORD and is_written(path, marker, record),
     )

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from fsconsole.devices.content import read_start
-from fsconsole.devices.evidence import Evidence, FoundSignature, Use, UseKind
+from fsconsole.devices.evidence import FoundSignature, Use, UseKind
 from fsconsole.devices.graph import DeviceGraph, number_of
 from fsconsole.devices.sysfs import parse_number
 from fsconsole.model.device import Device, MdArray
-from fsconsole.system.files import read_text, read_text_or
-from fsconsole.system.mounts import MountEntry, unescape
+from fsconsole.system.files import read_text
+from fsconsole.system.mounts import MountEntry
 
 # Block devices and files that this machine's kernel serves to others.
 
@@ -57,22 +57,27 @@ def export_uses(devices: Iterable[Device], sys_root: str = "/sys") -> Iterator[U
     Raises OSError, and LookupError where an exporter is loaded and its configuration is not to be seen.
     """
     files = {(d.loop.file_device, d.loop.inode): number_of(d) for d in devices if d.loop is not None}
+    for path, clause in exported_paths(sys_root):
+        try:
+            found = os.stat(path)
+        except FileNotFoundError as error:
+            raise LookupError(f"{path} is exported and not to be found") from error
+        is_device = stat.S_ISBLK(found.st_mode)
+        number = found.st_rdev if is_device else files.get((found.st_dev, found.st_ino), 0)
+        if number:
+            yield Use(UseKind.EXPORT, number, clause)
+
+
+def exported_paths(sys_root: str = "/sys") -> Iterator[tuple[str, str]]:
+    """Yield the path of every device and file that is exported, with a clause. Raises as export_uses()."""
     for exporter in _EXPORTERS:
         root = f"{sys_root}/kernel/config/{exporter.root}"
         if os.path.isdir(f"{sys_root}/module/{exporter.module}") and not os.path.isdir(root):
             raise LookupError(f"{exporter.name} is loaded and {root} is not there: mount configfs")
         for name in glob.glob(f"{root}/{exporter.files}"):
             path = _served(name, exporter.path_in)
-            if not path or path == "(null)":
-                continue
-            try:
-                found = os.stat(path)
-            except FileNotFoundError as error:
-                raise LookupError(f"{path} is exported and not to be found") from error
-            is_device = stat.S_ISBLK(found.st_mode)
-            number = found.st_rdev if is_device else files.get((found.st_dev, found.st_ino), 0)
-            if number:
-                yield Use(UseKind.EXPORT, number, f"is exported by the {exporter.name} ({name})")
+            if path and path != "(null)":
+                yield path, f"is exported by the {exporter.name} ({name})"
 
 
 def _served(path: str, shape: re.Pattern[str]) -> str:
@@ -232,33 +237,6 @@ def loop_uses(devices: Iterable[Device]) -> Iterator[Use]:
             if other is not device:
                 clause = f"shares its backing file with {other.path}"
                 yield Use(UseKind.SAME_FILE, by, clause, number_of(other))
-
-
-# Who expects a device that nothing uses at this moment.
-
-NAMED_IN = (
-    "/etc/fstab", "/etc/crypttab", "/proc/cmdline", "/etc/systemd/system/*.mount", "/etc/systemd/system/*.swap",
-    "/etc/initramfs-tools/conf.d/resume", "/etc/kdump.conf", "/etc/auto.*", "/etc/libvirt/qemu/*.xml",
-    "/etc/pve/qemu-server/*.conf", "/etc/drbd.d/*.res", "/etc/target/saveconfig.json", "/etc/nvmet/config.json", "/etc/vdoconf.yml",
-)  # fmt: skip
-"""Files that name devices which may be mounted, resumed from, exported or given to a virtual machine later."""
-_NAME = re.compile(r"""(?:\b(?:UUID|LABEL|PARTUUID|PARTLABEL)=["']?|(?=/dev/))([^\s"'<>,;]+)""")
-"""A name by one of those (man 5 fstab), or a path."""
-
-
-def named_in(evidence: Evidence, files: Iterable[str] = NAMED_IN) -> Iterator[str]:
-    """Yield the configuration files that name a device, or a partition of it, by path, UUID or label."""
-    devices = (evidence.device, *evidence.partitions)
-    numbers = {number_of(device) for device in devices}
-    names = {name for found in evidence.signatures for name in (found.signature.uuid, found.signature.label)}
-    names = {name.lower() for name in (*names, *(device.partition_uuid for device in devices))} - {""}
-    for path in (path for pattern in files for path in sorted(glob.glob(pattern))):
-        lines = (line for line in read_text_or(path, "").splitlines() if not line.lstrip().startswith("#"))
-        told = {unescape(name) for line in lines for name in _NAME.findall(line)}
-        # Of a label such as /home the last part is not its name.
-        tags = {name.lower() for name in told} | {os.path.basename(name).lower() for name in told}
-        if names & tags or any(block_number(name) in numbers for name in told):
-            yield path
 
 
 # LVM: physical volumes of active volume groups.

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.devices import marker, scratch
+from fsconsole.devices import records, scratch
 from fsconsole.devices.ask import require_answer
 from fsconsole.devices.claims import ACCOUNTED, held_exclusively, lock_disks, lock_node
 from fsconsole.devices.consent import check_consent, consent_code
@@ -313,12 +313,12 @@ class Prover:
             # A mount in another namespace, which is not seen, may have got files by its end.
             if sectors_written(find_device(path)) != written:
                 raise DeviceChanged(path, "it was written to while something else had claimed it")
+            scratch_id = target.identity.scratch_id
+            # Before it is read: whatever is written meanwhile is later than the record.
+            record = records.observe(target.backing_file, scratch_id) if scratch_id else records.NO_RECORD
             found = take_fingerprint(path, self._context(content_is_ours=False))
-            if target.identity.scratch_id:
-                digest = left_digest(found.signatures, found.content)
-                marker.note_left(target.backing_file, target.identity.scratch_id, digest)
-                # The mark has changed the file's time.
-                found = replace(found, written=sectors_written(find_device(path)))
+            if scratch_id:
+                records.write_record(replace(record, left=left_digest(found.signatures, found.content)))
         self._set_content((path,), Left(found))
         return found
 

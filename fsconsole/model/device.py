@@ -67,10 +67,12 @@ class LoopBacking(Wire, frozen=True):
     """When it was made; 0 where its filesystem doesn't tell."""
     is_in_place: bool = True
     """False where a scratch file has another name or place than it was made with."""
+    is_recorded: bool = False
+    """True if this machine has a record of how fsconsole left a scratch file."""
     left: str = ""
-    """A digest of what a run left on a scratch file; empty while none has been there."""
+    """A digest of what a run left on it, by that record; empty while none has been there."""
     is_written: bool = False
-    """True where a scratch file was written to since then, or since it was made."""
+    """True if it was written to since then, or since it was made."""
     device_number: int = 0
     """st_rdev where it stands on a block device instead of a file; 0 for a file."""
 

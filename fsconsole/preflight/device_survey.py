@@ -13,7 +13,7 @@ from fsconsole.devices.ask import silent_among
 from fsconsole.devices.claims import lock_paths
 from fsconsole.devices.content import probe_all
 from fsconsole.devices.evidence import GateContext
-from fsconsole.devices.gate import gather
+from fsconsole.devices.gather import gather
 from fsconsole.devices.graph import DeviceGraph, tree_rows
 from fsconsole.devices.hazards import find_hazards
 from fsconsole.devices.snapshot import MachineSnapshot, find_device, take_snapshot

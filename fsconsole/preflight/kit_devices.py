@@ -11,8 +11,8 @@ from fsconsole.devices.content import BLOCK_BYTES, ENDS_MIB, sample_offsets
 from fsconsole.devices.evidence import GateContext
 from fsconsole.devices.gate import require_blank, require_free
 from fsconsole.devices.graph import number_of
+from fsconsole.devices.named import NAMED_IN
 from fsconsole.devices.snapshot import take_snapshot
-from fsconsole.devices.uses import NAMED_IN
 from fsconsole.kit.build import BY_ID
 from fsconsole.kit.script import GateFacts
 from fsconsole.kit.values import KitDevice

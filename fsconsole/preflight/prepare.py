@@ -16,7 +16,7 @@ from fsconsole.devices.consent import consent_code, short_code, shown_on
 from fsconsole.devices.evidence import GateContext
 from fsconsole.devices.gate import GateReport, inspect_device, require
 from fsconsole.devices.graph import DeviceGraph
-from fsconsole.devices.hazards import SCRATCH_KEPT
+from fsconsole.devices.hazards import ASKED_OF_SCRATCH
 from fsconsole.devices.marker import proven_marker
 from fsconsole.devices.memory_group import limit_file
 from fsconsole.devices.scratch import Scratch, attached_for_now
@@ -269,8 +269,10 @@ def kept_on(made: Scratch) -> str:
     context = GateContext(RealExecutor(), DEFAULT_RUNS_DIR, load_catalog().marks)
     with attached_for_now(made) as device:
         report = inspect_device(device, context)
-    is_kept = any(hazard.check == SCRATCH_KEPT for hazard in report.hazards)
-    return f"it holds {report.loss}" if is_kept else ""
+    reasons = [hazard.reason for hazard in report.hazards if hazard.check in ASKED_OF_SCRATCH]
+    if not reasons:
+        return ""
+    return f"it {reasons[0]}" if report.is_blank else f"it holds {report.loss}"
 
 
 def agreed_target(report: GateReport, consent: str) -> Target:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from fsconsole.devices.evidence import FoundSignature
-from fsconsole.devices.hazards import CONTENT_CHECKS, SCRATCH_KEPT, signature_words
+from fsconsole.devices.hazards import ASKED_OF_SCRATCH, CONTENT_CHECKS, signature_words
 from fsconsole.devices.state import Claim
 from fsconsole.model.answers import ReadTestAnswer
 from fsconsole.model.device import Device, Hazard, MdArray
@@ -70,7 +70,7 @@ def _wiping(entry: ListedEntry, listing: Listing, *, is_root: bool) -> Iterator[
         yield "to free it", remedy(entry, listing), ""
     for hazard in entry.refusals:
         yield "refused", _reason(hazard, entry.device), "warning"
-    is_own = entry.device.is_scratch and all(hazard.check != SCRATCH_KEPT for hazard in entry.hazards)
+    is_own = entry.device.is_scratch and all(hazard.check not in ASKED_OF_SCRATCH for hazard in entry.hazards)
     for hazard in entry.questions:
         if is_own and hazard.check in CONTENT_CHECKS:
             yield "last run", f"{_who(hazard, entry.device)}left {hazard.reason.removeprefix('holds ')}", ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from fsconsole.client.children import decoded
 from fsconsole.devices.graph import DeviceGraph, TreeRow, tree_rows
-from fsconsole.devices.hazards import SCRATCH_KEPT
+from fsconsole.devices.hazards import ASKED_OF_SCRATCH
 from fsconsole.devices.identity import listed_identity
 from fsconsole.devices.state import Claim, DevicesAnswer, DeviceState, ListedDevice, device_state, holdings
 from fsconsole.model import DEFAULT_SCRATCH_DIR
@@ -543,7 +543,7 @@ def offers(*, is_root: bool) -> tuple[Line, ...]:
 def ticked_told(entry: ListedEntry) -> str:
     """Return what is said of a device that was ticked just now, and what will be asked about it."""
     path = entry.device.path
-    if entry.device.is_scratch and all(hazard.check != SCRATCH_KEPT for hazard in entry.hazards):
+    if entry.device.is_scratch and all(hazard.check not in ASKED_OF_SCRATCH for hazard in entry.hazards):
         return scratch_ticked_told(path)
     held = holdings(entry.device.signatures)
     asked = f"It holds {held}: " if held else "Enter plans; "

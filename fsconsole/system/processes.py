@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from fsconsole.system.files import opened, read_text, read_text_or
-from fsconsole.system.mounts import read_mounts
+from fsconsole.system.mounts import MountEntry, read_mounts
 from fsconsole.text import decode
 
 INIT_PID = 1
@@ -36,6 +36,8 @@ class OpenDescriptor:
     command: str
     path: str
     target: Target
+    link: str = ""
+    """Leads to the target itself: /proc/PID/fd/N, or a mapping's."""
 
 
 def holders_of(
@@ -51,6 +53,22 @@ def holders_of(
             return found.st_rdev
         return (found.st_dev, found.st_ino) if (found.st_dev, found.st_ino) in targets else 0
 
+    return _open_in(target_of, ignore_pids, pids)
+
+
+def holders_of_sizes(sizes_bytes: Collection[int], ignore_pids: frozenset[int]) -> tuple[OpenDescriptor, ...]:
+    """Return who has a regular file of any of these sizes open or mapped; otherwise as holders_of()."""
+
+    def target_of(found: os.stat_result) -> Target:
+        is_one = stat.S_ISREG(found.st_mode) and found.st_size in sizes_bytes
+        return (found.st_dev, found.st_ino) if is_one else 0
+
+    return _open_in(target_of, ignore_pids)
+
+
+def _open_in(
+    target_of: _TargetOf, ignore_pids: frozenset[int], pids: Collection[int] = ()
+) -> tuple[OpenDescriptor, ...]:
     libraries = set[tuple[bytes, bytes]]()
     return tuple(
         replace(found, pid=pid)
@@ -59,6 +77,22 @@ def holders_of(
         for task in (pid, *_apart(pid))
         for found in (*_matching_descriptors(task, target_of), *_matching_mappings(task, target_of, libraries))
     )
+
+
+def mount_tables() -> Iterator[tuple[int, tuple[MountEntry, ...]]]:
+    """Yield the mounts of every mount namespace that a process of the visible /proc is in, with such a process's pid.
+
+    A process with a root of its own sees those below it alone: another root is another table.
+    """
+    seen = set[tuple[int, int, int]]()
+    for pid in sorted(numbers_in("/proc")):
+        with suppress(OSError, ValueError):
+            root = os.stat(f"/proc/{pid}/root")
+            table = (os.stat(f"/proc/{pid}/ns/mnt").st_ino, root.st_dev, root.st_ino)
+            if table not in seen:
+                mounts = read_mounts(str(pid))
+                seen.add(table)
+                yield pid, mounts
 
 
 def _apart(pid: int) -> tuple[int, ...]:
@@ -206,7 +240,8 @@ def _matching_descriptors(pid: int, target_of: _TargetOf) -> Iterator[OpenDescri
                         continue
                     raise OSError(error.errno, error.strerror, f"/proc/{pid}/fd/{name}") from error
                 if target := target_of(found):
-                    yield OpenDescriptor(pid, _command(pid), os.readlink(name, dir_fd=directory), target)
+                    path = os.readlink(name, dir_fd=directory)
+                    yield OpenDescriptor(pid, _command(pid), path, target, f"/proc/{pid}/fd/{name}")
                 elif found.st_dev == _anonymous_device() and "io_uring" in os.readlink(name, dir_fd=directory):
                     yield from _registered_files(pid, name, target_of)
 
@@ -253,8 +288,9 @@ def _registered_files(pid: int, ring: str, target_of: _TargetOf) -> Iterator[Ope
     for line in listed.partition("\nUserBufs:")[0].splitlines()[1:]:
         path = line.partition(": ")[2]
         with suppress(*_CLOSED):
-            if target := target_of(os.stat(f"/proc/{pid}/root{path if path[:1] == '/' else '/dev/' + path}")):
-                yield OpenDescriptor(pid, _command(pid), path, target)
+            link = f"/proc/{pid}/root{path if path[:1] == '/' else '/dev/' + path}"
+            if target := target_of(os.stat(link)):
+                yield OpenDescriptor(pid, _command(pid), path, target, link)
 
 
 def _matching_mappings(pid: int, target_of: _TargetOf, others: set[tuple[bytes, bytes]]) -> Iterator[OpenDescriptor]:
@@ -276,9 +312,10 @@ def _matching_mappings(pid: int, target_of: _TargetOf, others: set[tuple[bytes, 
             continue
         number = os.makedev(*(int(part, 16) for part in device.split(b":")))
         try:
-            found = os.stat(f"/proc/{pid}/map_files/{decode(addresses)}")
+            link = f"/proc/{pid}/map_files/{decode(addresses)}"
+            found = os.stat(link)
             if target := target_of(found):
-                yield OpenDescriptor(pid, _command(pid), decode(path), target)
+                yield OpenDescriptor(pid, _command(pid), decode(path), target, link)
             elif found.st_dev == number:
                 # Elsewhere (btrfs, overlayfs) maps has another number, with which an inode is not the only one.
                 others.add((device, inode))

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import fcntl
+import json
+import mmap
 import os
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from fsconsole.devices import scratch
+from fsconsole.devices import records, scratch
 from fsconsole.devices.consent import check_consent, consent_code
 from fsconsole.devices.gate import GateReport, require, require_same
+from fsconsole.errors import ExitCode
 from fsconsole.errors.targets import ConsentMissing, ConsentStale, DeviceChanged, DeviceRefused
 from fsconsole.system import block
 from fsconsole.system.files import opened
 from fsconsole.text import MIB
 from tests.conftest import MakeLoopDevice, Mount, loops_under, run, wait_until
 from tests.lab.soak import tried
-from tests.loop.commands import each
+from tests.loop.commands import each, fails
 from tests.loop.gate_cases import (
     agreed,
     file_below,
@@ -34,6 +39,7 @@ from tests.loop.gate_cases import (
     unchanged,
     write,
 )
+from tests.loop.runs import TINY_PLAN, succeed, written
 
 UUID = "3f1c3e2a-0f3b-4f5e-9b1d-3c1f0f6f1a11"
 
@@ -208,6 +214,86 @@ def test_a_scratch_device_is_asked_about_also_where_no_sample_shows_what_was_wri
     block.detach(made.device)
     wait_until(lambda: not loops_under(str(scratch_folder)), "it is detached")
     assert inspect(scratch.attach(made.path).device).needs_consent
+
+
+LETTERS, UNSAMPLED = b"dear", 75 * MIB + 4096
+
+
+def mapped(path: str) -> None:
+    with open(path, "r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
+        memory[UNSAMPLED : UNSAMPLED + len(LETTERS)] = LETTERS
+
+
+def by_dd(path: str) -> None:
+    place = (f"seek={UNSAMPLED}", "oflag=seek_bytes", "conv=notrunc", "status=none")
+    subprocess.run(["dd", f"of={path}", *place], input=LETTERS, check=True)
+
+
+def through_another_loop(path: str) -> None:
+    with loop_over(path) as second:
+        write(second, UNSAMPLED, LETTERS)
+
+
+def by_cp(path: str) -> None:
+    yours = f"{path}.yours"
+    run("cp", "--preserve=all", path, yours)
+    by_dd(yours)
+    run("touch", "--reference", path, yours)
+    run("cp", "--preserve=timestamps", yours, path)
+
+
+WRITES: dict[str, tuple[Callable[[str], object], bool]] = {
+    "by dd": (by_dd, True),
+    "by dd, detached": (by_dd, False),
+    "through a mapping": (mapped, True),
+    "through a second loop": (through_another_loop, True),
+    "by cp into its place": (by_cp, False),
+}
+
+
+def test_scratch_file_with_restored_mtime_is_asked_about(scratch_folder: Path) -> None:
+    """A backup tool restores what it finds in a file and then its mtime; no sample shows what was written here."""
+
+    def asked(put: Callable[[str], object], is_attached: bool) -> None:
+        made = scratch.create(128 * MIB, str(scratch_folder))
+        assert not inspect(made.device).needs_consent
+        if not is_attached:
+            block.detach(made.device)
+            wait_until(lambda: not scratch.find(made.path).attached, "it is detached")
+        before = os.stat(made.path)
+        put(made.path)
+        os.utime(made.path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        device = scratch.attach(made.path).device
+        with unchanged(device):
+            told = questions(inspect(device))
+        assert told == {"scratch-kept": "is a scratch device, but it was written to since it was made"}
+        scratch.remove(scratch.find(made.path))
+
+    each(WRITES, asked)
+
+
+def test_scratch_file_without_record_is_asked_about_until_run(scratch_folder: Path, tmp_path: Path) -> None:
+    made = scratch.create(64 * MIB, str(scratch_folder))
+    records.remove_record(made.scratch_id)
+    plan, runs = written(tmp_path, TINY_PLAN), ("--runs", str(tmp_path / "runs"))
+    words = ("run", plan, "--device", made.device, *runs)
+    with unchanged(made.device):
+        fails(ExitCode.CONSENT_MISSING, *words)
+    assert "no record of how fsconsole left it" in questions(inspect(made.device))["scratch-kept"]
+    offer = json.loads(succeed("plan", plan, "--device", made.device, *runs, "--json"))
+    succeed(*words, "--consent", offer["consent"])
+    # What is on it now, and that nothing came after it, is on record, also for another boot.
+    succeed(*words)
+    block.detach(made.device)
+    wait_until(lambda: not scratch.find(made.path).attached, "it is detached")
+    made = scratch.attach(made.path)
+    assert not inspect(made.device).needs_consent
+    record = records.read_record(made.scratch_id)
+    for changes in ({"generation": record.generation + 1}, {"inode": 1}, {"ctime_ns": 1}, {"left": "d0"}):
+        records.write_record(replace(record, **changes))
+        assert inspect(made.device).needs_consent, changes
+    scratch.remove(made)
+    assert records.read_record(made.scratch_id) == records.NO_RECORD
 
 
 def test_a_scratch_device_is_wiped_unasked_only_while_nobody_keeps_anything_on_it(device: str, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from tests.loop.gate_cases import (
     partitioned,
     refusals,
     unchanged,
+    write_gpt,
 )
 from tests.loop.runs import TINY_PLAN, written
 
@@ -140,6 +141,32 @@ def test_a_device_that_nothing_uses_now_and_something_expects_later_is_asked_abo
 
     with nothing_changes(bench):
         each({name: NAMES[name] for name in tried(tuple(NAMES), CHOSEN)}, told)
+
+
+PARTUUID = "0f00d0aa-cf13-4cfe-90e2-8b54c80b19f0"
+PARTITION_NAMES = {
+    "by its label": ("/etc/fstab", "PARTLABEL=my\\040data/é /srv ext4 noauto 0 0", True),
+    "by a link of udev's that is not there": ("/etc/fstab", "/dev/disk/by-partlabel/my\\x20data\\x2fé /srv ext4", True),
+    "by its UUID": ("/proc/cmdline", f"root=PARTUUID={PARTUUID.upper()} quiet", True),
+    "by its distance from another one": ("/proc/cmdline", f"root=PARTUUID={PARTUUID[:-1]}1/PARTNROFF=1 quiet", True),
+    "that is another one": ("/etc/fstab", f"PARTLABEL=my /srv ext4\nPARTUUID={PARTUUID[:-1]}1 /x ext4", False),
+}
+CHOSEN_PARTITION_NAMES = ("by its label", "by its distance from another one", "that is another one")
+
+
+def test_partition_named_by_its_table_is_noted(bench: Bench) -> None:
+    table, size = bench.directory / "table", 96 * MIB
+    with partitioned(bench.directory, (1, 40), (41, 40), size_bytes=size) as (disk, _, two):
+        write_gpt(disk, size, (1, 40, PARTUUID[:-1] + "1", "my"), (41, 40, PARTUUID, "my data/é"))
+
+        def told(path: str, text: str, is_named: bool) -> None:
+            table.write_text(text + "\n")
+            done = command(*bench.words("plan", bench.plan(), two), under=replacing(path, str(table)))
+            assert done.returncode == 0, done.stderr
+            assert (f"is named in {path}" in done.stdout) is is_named, done.stdout
+
+        with unchanged(disk):
+            each({n: PARTITION_NAMES[n] for n in tried(tuple(PARTITION_NAMES), CHOSEN_PARTITION_NAMES)}, told)
 
 
 def test_one_device_by_two_names_is_one(bench: Bench) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.devices import gate, scratch
+from fsconsole.devices import gather, scratch
 from fsconsole.devices.claims import lock_disks
 from fsconsole.devices.snapshot import find_device
 from fsconsole.engine.proof import Prover
@@ -149,7 +149,7 @@ def test_a_name_that_leads_elsewhere_since_the_proof_is_not_written_to(
 def test_what_is_written_while_the_proof_goes_on_is_noticed_before_the_wipe(
     blank: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = gate.sample_content
+    real = gather.sample_content
 
     def sample(path: str, size_bytes: int, **how: bool) -> ContentSample:
         found = real(path, size_bytes, **how)
@@ -160,7 +160,7 @@ def test_what_is_written_while_the_proof_goes_on_is_noticed_before_the_wipe(
         return found
 
     written = [True]
-    monkeypatch.setattr(gate, "sample_content", sample)
+    monkeypatch.setattr(gather, "sample_content", sample)
     with proved(blank, tmp_path) as (prover, cell):
         written.clear()
         outdate(prover)

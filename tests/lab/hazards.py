@@ -175,6 +175,8 @@ ARRAYS = (
     ),
 )  # fmt: skip
 
+_LAYERS = "/run/low /run/up /run/work /run/over"
+
 SHARED = (
     refused("below a loop device", "under-loop", "losetup /dev/loop0 $A", "losetup -d /dev/loop0", signed=False),
     refused(
@@ -184,6 +186,12 @@ SHARED = (
     refused(
         "a loop device whose file another one has too", "shared-backing-file",
         "truncate -s 8M /run/file; losetup /dev/loop0 /run/file; losetup /dev/loop1 /run/file", "losetup -d /dev/loop0 /dev/loop1", "/dev/loop0", signed=False,
+    ),
+    asked(
+        "a loop device over a file that is mounted by another name", "file-alias",
+        f"mkdir {_LAYERS}; mount -t overlay -o lowerdir=/run/low,upperdir=/run/up,workdir=/run/work lab /run/over; truncate -s 8M /run/up/file; mkfs.ext4 -qF /run/up/file; "
+        "losetup /dev/loop0 /run/up/file; mount -o ro /dev/loop0 $M; losetup /dev/loop1 /run/over/file",
+        f"losetup -d /dev/loop1; umount $M; losetup -d /dev/loop0; umount /run/over; rm -r {_LAYERS}", "/dev/loop1",
     ),
     refused("a second path to a mounted disk", "second-path", f"{TWINS}; udevadm settle; mkfs.ext4 -qF {TWIN.format(1)}; mount -o ro {TWIN.format(1)} $M", f"umount $M; {NO_TWINS}", TWIN.format(2)),
     refused("a second path to a disk that is held", "second-path", f"{_WRITTEN_TWINS}; {_HELD_TWIN}", f"dmsetup remove lab; {NO_TWINS}", TWIN.format(2), signed=False),
@@ -254,6 +262,18 @@ BESIDE = (
     ),
 )  # fmt: skip
 
+_KEPT_TABLES = "touch /etc/fstab /etc/crypttab; cp /etc/fstab /etc/crypttab /run; {}"
+_TABLES_BACK = "cp /run/fstab /run/crypttab /etc"
+_LABELLED = "printf 'label:gpt\\nsize=16MiB,name=\"lab data/1\"\\n' | sfdisk -q $A; udevadm settle"
+
+EXPECTED = (
+    asked("named by its UUID in fstab", "named", _KEPT_TABLES.format("mkfs.ext4 -qF -U 3f1c3e2a-0f3b-4f5e-9b1d-3c1f0f6f1a11 $A; echo UUID=3F1C3E2A-0f3b-4f5e-9b1d-3c1f0f6f1a11 /srv ext4 noauto 0 0 >>/etc/fstab"), _TABLES_BACK),
+    asked("a partition named by its label in fstab", "named", _KEPT_TABLES.format(f"{_LABELLED}; printf '%s\\n' 'PARTLABEL=lab\\040data\\0571 /srv ext4 noauto 0 0' >>/etc/fstab"), _TABLES_BACK, "${A}1", signed=False),
+    asked("a partition named by udev's link in crypttab", "named", _KEPT_TABLES.format(f"{_LABELLED}; echo 'lab /dev/disk/by-partlabel/lab\\x20data\\x2f1 none luks' >>/etc/crypttab"), _TABLES_BACK, "${A}1", signed=False),
+    asked("a partition named by a mount unit", "named", f"{_LABELLED}; mkdir -p /etc/systemd/system; printf '[Mount]\\nWhat=PARTLABEL=lab data/1\\nWhere=/srv\\n' >/etc/systemd/system/srv.mount", "rm /etc/systemd/system/srv.mount", "${A}1", signed=False),
+    refused("a partition beside that of /boot, named by its label", "system-disk", _KEPT_TABLES.format(_BOOT_PARTED.format("label:gpt\\n", "name=lab") + "; echo PARTLABEL=lab /srv ext4 noauto 0 0 >>/etc/fstab"), f"umount /boot; {_TABLES_BACK}", "${A}2", signed=False),
+)  # fmt: skip
+
 CONTENTS = (
     *(
         asked(f"a filesystem: {tool.split(' ')[0][5:]}", "filesystem", f"{tool} {disk} >/run/said 2>&1 </dev/null", device=disk)
@@ -315,6 +335,7 @@ GROUPS = {
     "arrays, volumes, encryption": ARRAYS,
     "used, shared, locked, or not to be used": SHARED,
     "beside the system on one disk": BESIDE,
+    "expected later": EXPECTED,
     "what is on it": CONTENTS,
     "what became of it": CHANGES,
 }
@@ -336,6 +357,7 @@ SOAK_ALONE = frozenset(
         "a striped volume beside that of /boot", "a snapshot beside the volume of /boot",
         "a thin volume beside the volume of /boot", "a cached volume beside the volume of /boot",
         "a mirrored volume beside the volume of /boot",
+        "named by its UUID in fstab", "a partition named by udev's link in crypttab", "a partition named by a mount unit",
         "a filesystem: xfs", "a filesystem: f2fs", "a filesystem: nilfs2", "a filesystem: jfs", "a filesystem: reiserfs",
         "a log for an xfs", "with a GPT",
         "mounted since it was agreed upon", "a loop device whose file grew between two cells",

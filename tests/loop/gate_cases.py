@@ -10,6 +10,8 @@ import os
 import struct
 import subprocess
 import sys
+import uuid
+import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -158,6 +160,26 @@ def write_dos_table(disk: str, *extents_mib: tuple[int, int], kind: int = 0x83) 
     """Write the partition table that says so on the disk, all partitions of a kind."""
     entries = (struct.pack("<4xB3xII", kind, start * 2048, size * 2048) for start, size in extents_mib)
     write(disk, 446, b"".join(entries).ljust(64, b"\0") + b"\x55\xaa")
+
+
+def write_gpt(disk: str, size_bytes: int, *parts: tuple[int, int, str, str]) -> None:
+    """Write a GPT (UEFI specification, 5.3) of Linux partitions: first MiB, size in MiB, PARTUUID, PARTLABEL."""
+    sectors = size_bytes // 512
+    linux = uuid.UUID("0fc63daf-8483-4772-8e79-3d69d8477de4").bytes_le
+    entries = b"".join(
+        struct.pack("<16s16s3Q", linux, uuid.UUID(partuuid).bytes_le, first * 2048, (first + size) * 2048 - 1, 0)
+        + label.encode("utf-16-le").ljust(72, b"\0")
+        for first, size, partuuid, label in parts
+    ).ljust(128 * 128, b"\0")
+
+    def header(at: int, other: int, entries_at: int) -> bytes:
+        fields = (at, other, 34, sectors - 34, uuid.uuid4().bytes_le, entries_at, 128, 128, zlib.crc32(entries))
+        made = struct.pack("<8s4I4Q16sQ3I", b"EFI PART", 0x10000, 92, 0, 0, *fields)
+        return (made[:16] + struct.pack("<I", zlib.crc32(made)) + made[20:]).ljust(512, b"\0")
+
+    protective = bytes(446) + struct.pack("<4xB3x2I", 0xEE, 1, sectors - 1).ljust(64, b"\0") + b"\x55\xaa"
+    write(disk, 0, protective + header(1, sectors - 1, 2) + entries)
+    write(disk, (sectors - 33) * 512, entries + header(sectors - 1, 1, sectors - 33))
 
 
 def sparse(path: Path, size_bytes: int = 64 * MIB) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.devices import gate, scratch, snapshot, sysfs
+from fsconsole.devices import gather, scratch, snapshot, sysfs
 from fsconsole.devices.claims import (
     TOOLS_WITH_O_EXCL,
     held_exclusively,
@@ -67,7 +67,7 @@ def test_who_has_a_device_open_or_locked_counts_unless_it_is_the_run_itself(
     with held_by_another_process(blank, "os.O_RDWR") as pid, unchanged(blank):
         assert f"process {pid} (" in refusals(inspect(blank))["open-elsewhere"]
     with held_by_another_process(blank, "os.O_RDWR | os.O_EXCL"), monkeypatch.context() as unseen:
-        unseen.setattr(gate, "open_uses", lambda *_: ())
+        unseen.setattr(gather, "open_uses", lambda *_: ())
         assert set(refusals(inspect(blank))) == {"busy"}
     with FileLock.acquire(blank):
         assert set(refusals(inspect(blank))) == {"locked"}
@@ -152,7 +152,7 @@ def test_in_a_chain_of_loops_only_the_topmost_is_free(blank: str, monkeypatch: p
         with held_by_another_process(blank, "os.O_RDWR | os.O_EXCL"):
             told = refusals(inspect(top))["open-elsewhere"]
             assert told.startswith(f"stands on {blank}, which is open in")
-            monkeypatch.setattr(gate, "open_uses", lambda *_: ())
+            monkeypatch.setattr(gather, "open_uses", lambda *_: ())
             told = refusals(inspect(top))["busy"]
             assert told.startswith(f"stands on {blank}, which is claimed")
 
@@ -179,7 +179,7 @@ def test_whatever_cant_be_read_is_a_refusal(blank: str, monkeypatch: pytest.Monk
 
     def refused(reader: str, told: str) -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(gate if hasattr(gate, reader) else snapshot, reader, fail)
+            patch.setattr(gather if hasattr(gather, reader) else snapshot, reader, fail)
             report = inspect(blank)
         reasons = [hazard.reason for hazard in report.refusals if hazard.check == "undetermined"]
         assert any(reason.startswith(f"could not be proved free: {told}") for reason in reasons), reasons

@@ -16,8 +16,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import replace
 
-from fsconsole.devices import marker, scratch
+from fsconsole.devices import marker, records, scratch
 from fsconsole.devices.identity import listed_identity
 from fsconsole.devices.scratch import Scratch
 from fsconsole.devices.snapshot import find_device
@@ -60,7 +61,7 @@ def test_a_scratch_device_is_allocated_marked_and_goes_past_the_page_cache(scrat
 
 
 @pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
-def test_what_a_run_left_on_a_scratch_file_is_known_after_the_power_was_cut(
+def test_scratch_file_equals_its_record_after_a_power_cut(
     loop_device: MakeLoopDevice, mounted: Mount, filesystem: str
 ) -> None:
     disk = loop_device(320 * MIB)
@@ -70,11 +71,14 @@ def test_what_a_run_left_on_a_scratch_file_is_known_after_the_power_was_cut(
     with file.open("wb") as made:
         marker.write_marker(made.fileno(), "0123abcd")
     os.sync()
-    marker.note_left(str(file), "0123abcd", "a digest")
+    with file.open("r+b") as kept:
+        kept.write(b"what a run left")
+    record = records.observe(str(file), "0123abcd")
     lose_power(before)
     unmount(before)
-    with (mounted(disk) / "scratch.img").open("rb") as kept:
-        assert marker.marker_of(kept.fileno()).left == "a digest"
+    after = mounted(disk) / "scratch.img"
+    assert after.read_bytes() == b"what a run left"
+    assert replace(records.observe(str(after), "0123abcd"), path=record.path) == record
 
 
 def test_a_scratch_file_is_written_in_full_once_and_its_device_punches_no_holes(

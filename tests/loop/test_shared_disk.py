@@ -26,8 +26,8 @@ from fsconsole.system.run import RealExecutor
 from fsconsole.text import MIB
 from tests.conftest import Mount, run, unmount
 from tests.lab.soak import SOAK, tried
-from tests.loop.commands import fails
-from tests.loop.gate_cases import inspect, partitioned, questions, refusals, write_dos_table
+from tests.loop.commands import command, fails, replacing
+from tests.loop.gate_cases import inspect, partitioned, questions, refusals, write_dos_table, write_gpt
 from tests.loop.runs import (
     TINY_PLAN,
     UNHURRIED_PLAN,
@@ -79,6 +79,21 @@ def test_a_free_partition_is_asked_about_and_the_rest_of_its_disk_stays_refused(
     for extents, kind in ((EXTENTS, 0xEF), (((1, 40), (41, 39), (81, 40)), 0x83), (EXTENTS[:1], 0x83)):
         write_dos_table(system.disk, *extents, kind=kind)
         assert set(refusals(inspect(system.two, runs_dir=system.runs))) == {"system-disk"}, (extents, kind)
+
+
+@pytest.mark.parametrize("name", ["PARTLABEL=data /srv ext4", "/dev/disk/by-partlabel/data none swap"])
+def test_partition_beside_the_system_is_refused_by_label(system: SystemDisk, tmp_path: Path, name: str) -> None:
+    parts = ((first, size, f"0f00d0aa-cf13-4cfe-90e2-8b54c80b19f{first % 7}") for first, size in EXTENTS)
+    labels = ("system", "data", "free")
+    write_gpt(system.disk, 124 * MIB, *((*part, label) for part, label in zip(parts, labels, strict=True)))
+    fstab, plan = tmp_path / "fstab", written(tmp_path, TINY_PLAN)
+    fstab.write_text(f"{name} noauto 0 0\n")
+    under = replacing("/etc/fstab", str(fstab))
+    words = ("plan", plan, "--runs", system.runs, "--device")
+    fails(
+        ExitCode.DEVICE_REFUSED, *words, system.two, names=("the run folder and is named in /etc/fstab",), under=under
+    )
+    assert command(*words, system.three, under=under).returncode == 0
 
 
 def test_the_disk_is_locked_only_while_a_tool_writes_and_no_second_run_gets_onto_it(
@@ -195,8 +210,8 @@ def test_a_plan_that_sets_the_whole_disk_or_has_another_target_is_refused_and_sa
     ):
         plan.write_text(TINY_PLAN + more)
         named = [word for path in devices for word in ("--device", path)]
-        for command in tried(("plan", "run"), ("run",)):
-            done = fails(ExitCode.DEVICE_REFUSED, command, str(plan), *named, "--runs", system.runs)
+        for verb in tried(("plan", "run"), ("run",)):
+            done = fails(ExitCode.DEVICE_REFUSED, verb, str(plan), *named, "--runs", system.runs)
             assert f"{system.two} is on a disk shared with the system, and {told}" in done.stderr
     plan.write_text(TINY_PLAN + DIRTY)
     assert "shared with the run folder" in succeed("plan", str(plan), "--device", system.two, "--runs", system.runs)

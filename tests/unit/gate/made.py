@@ -51,7 +51,10 @@ SDB2 = device("sdb2", minor=18, parent="sdb", partition_start_bytes=2 * GIB, siz
 SDC = device("sdc", minor=32, wwn=SDB.wwn, serial="DATA")
 SDC1 = device("sdc1", minor=33, parent="sdc")
 LOOP0 = device("loop0", 7, 0, loop=LoopBacking("/srv/disk", 64512, 77, direct_io=True, autoclear=False))
-SCRATCH = replace(LOOP0, loop=LoopBacking("/srv/s", 64512, 78, direct_io=True, autoclear=False, scratch_id="0123abcd"))
+SCRATCH = replace(
+    LOOP0,
+    loop=LoopBacking("/srv/s", 64512, 78, direct_io=True, autoclear=False, scratch_id="0123abcd", is_recorded=True),
+)
 
 
 def over(loop: Device, below: Device) -> Device:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from fsconsole.devices import gate
+from fsconsole.devices import gather
 from fsconsole.devices.claims import TOOLS_WITH_O_EXCL, needs_hold
 from fsconsole.devices.consent import check_consent, consent_code
 from fsconsole.devices.evidence import Relation, SystemPlace, Unread, UseKind
@@ -220,11 +220,11 @@ def test_a_disk_of_the_same_number_is_a_second_path_unless_it_holds_something_el
         read.append(path)
         return held[path]
 
-    monkeypatch.setattr(gate, "silent_among", lambda *_: dict.fromkeys(silent))
-    monkeypatch.setattr(gate, "is_locked", lambda _: False)
-    monkeypatch.setattr(gate, "sectors_written", lambda _: (next(counts, "0"),))
-    monkeypatch.setattr(gate, "sample_content", sampled)
-    (found,) = gate._with_real_twins((TWIN,), DeviceGraph((SDB, SDC)), FakeExecutor({}))
+    monkeypatch.setattr(gather, "silent_among", lambda *_: dict.fromkeys(silent))
+    monkeypatch.setattr(gather, "is_locked", lambda _: False)
+    monkeypatch.setattr(gather, "sectors_written", lambda _: (next(counts, "0"),))
+    monkeypatch.setattr(gather, "sample_content", sampled)
+    (found,) = gather._with_real_twins((TWIN,), DeviceGraph((SDB, SDC)), FakeExecutor({}))
     assert (number(SDC) in {one.number for one in found.relatives}) is is_twin
     assert found.blank_twins == ((SDC.path,) if is_asked else ())
     assert not set(silent) & set(read)
@@ -235,9 +235,9 @@ def gone(path: str, **_: object) -> bool:
 
 
 def test_of_a_second_path_that_goes_while_it_is_looked_at_nothing_is_decided(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "silent_among", lambda *_: {})
-    monkeypatch.setattr(gate, "is_locked", gone)
-    (found,) = gate._with_real_twins((TWIN,), DeviceGraph((SDB, SDC)), FakeExecutor({}))
+    monkeypatch.setattr(gather, "silent_among", lambda *_: {})
+    monkeypatch.setattr(gather, "is_locked", gone)
+    (found,) = gather._with_real_twins((TWIN,), DeviceGraph((SDB, SDC)), FakeExecutor({}))
     assert found == TWIN
 
 
@@ -246,8 +246,8 @@ def test_a_disk_that_goes_while_it_is_asked_for_the_system_could_not_be_proved_f
 ) -> None:
     asked = evidence(SDB, relative(SDC, Relation.DISK), hidden_places=("/ is zfs",))
     for answer, told in ((lambda *_, **__: False, ()), (lambda *_, **__: True, ("/ is zfs",))):
-        monkeypatch.setattr(gate, "is_busy", answer)
-        assert tuple(one.why for one in gate._beside_hidden_places(asked, is_ours=False).unread) == told
-    monkeypatch.setattr(gate, "is_busy", gone)
-    (unread,) = gate._beside_hidden_places(asked, is_ours=False).unread
+        monkeypatch.setattr(gather, "is_busy", answer)
+        assert tuple(one.why for one in gather._beside_hidden_places(asked, is_ours=False).unread) == told
+    monkeypatch.setattr(gather, "is_busy", gone)
+    (unread,) = gather._beside_hidden_places(asked, is_ours=False).unread
     assert SDC.path in unread.why

@@ -64,12 +64,22 @@ CASES: list[tuple[str, Evidence, str]] = [
         "is a scratch device, but its file was renamed or moved since it was made",
     ),
     (
+        "scratch-kept",
+        evidence(replace(SCRATCH, loop=replace(SCRATCH.loop, is_recorded=False)), content=sample(0)),
+        "is a scratch device, but this machine has no record of how fsconsole left it",
+    ),
+    (
         "btrfs-member",
         evidence(placed=(PlacedSignature(0, signature("btrfs"), ("generation 7", "devices 2")),)),
         "is one of 2 devices of a btrfs",
     ),
     ("blank-twin", evidence(blank_twins=("/dev/sdc",)), "may be the same disk as /dev/sdc"),
     ("hidden-system", evidence(hidden_places=("/ is zfs",)), "may be part of what this machine runs from"),
+    (
+        "file-alias",
+        evidence(file_doubts=("is mounted on /srv (erofs)",)),
+        "stands on a file that may be, by another name, the one that is mounted on /srv (erofs)",
+    ),
     ("named", evidence(named_in=("/etc/fstab",)), "is named in /etc/fstab"),
     ("uncounted", evidence(is_uncounted=True), "has no count of writes"),
     ("read-only", evidence(replace(SDB, read_only=True)), "is read-only"),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.devices.gate import strange_node
+from fsconsole.devices.gather import strange_node
 from fsconsole.devices.graph import DeviceGraph
 from fsconsole.devices.snapshot import MachineSnapshot, NotDetermined, below_mount, overlay_layers
 from fsconsole.model.device import LoopBacking

@@ -16,24 +16,18 @@ from fsconsole.devices.uses import (
     holder_uses,
     loop_uses,
     mounted_numbers,
-    named_in,
     table_uses,
 )
 from fsconsole.model.device import LoopBacking, MdArray, MdMember, MountUse
 from fsconsole.system.mounts import parse_mountinfo
 from tests.unit.gate.made import (
     LOOP0,
-    OTHER_UUID,
     SDA,
     SDB,
     SDB1,
-    UUID,
     device,
-    evidence,
-    found,
     number,
     over,
-    signature,
 )
 
 LOOP1 = device("loop1", 7, 1)
@@ -167,26 +161,3 @@ def test_an_export_without_a_device_yet_is_none_and_one_that_is_hidden_or_cant_b
     (tmp_path / "unreadable" / EXPORTS[0][0]).mkdir(parents=True)
     with pytest.raises(IsADirectoryError):
         list(export_uses((), str(tmp_path / "unreadable")))
-
-
-def test_each_kind_of_file_names_a_device_in_its_own_way(tmp_path: Path) -> None:
-    told = found(SDB, signature(label="photos"))
-    what, file = evidence(replace(SDB, partition_uuid="aa-3"), signatures=(told,)), tmp_path / "file"
-    by_uuid = f"/dev/disk/by-uuid/{UUID}"
-    for text, is_named in (
-        (f"vault UUID={UUID} none luks", True),
-        (f"RESUME=UUID={UUID}", True),
-        (f"quiet resume={by_uuid} splash", True),
-        (f"[Mount]\nWhat={by_uuid}\nWhere=/srv", True),
-        ("backup -fstype=ext4 :/dev/disk/by-label/photos", True),
-        (f"<source dev='{by_uuid}'/>", True),
-        (f"scsi0: {by_uuid},size=8G", True),
-        (f"  disk {by_uuid};", True),
-        ('{"udev_path": "/dev/disk/by-partuuid/aa-3"}', True),
-        (f"ext4 UUID={UUID.upper()}", True),
-        (f"# ext4 UUID={UUID}", False),
-        (f"UUID={OTHER_UUID}\n/dev/null\nphotos\nLABEL=photos2\n", False),
-    ):
-        file.write_text(f"one two\n{text}\n")
-        assert list(named_in(what, [str(file)])) == [str(file)] * is_named, text
-    assert list(named_in(what, [str(tmp_path / "none")])) == []

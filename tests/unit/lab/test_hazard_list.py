@@ -5,7 +5,7 @@ from __future__ import annotations
 from fsconsole.devices.hazards import HINTS
 from tests.lab.hazards import BATTERY, SOAK_ALONE, Answer
 
-ELSEWHERE = {"undetermined", "hidden-process", "hidden-init", "scratch-kept", "hidden-system", "named"}
+ELSEWHERE = {"undetermined", "hidden-process", "hidden-init", "scratch-kept", "hidden-system"}
 """Tried on loop devices or with made evidence: they are no state of a disk."""
 
 
