@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from fsconsole.devices.apart import bound_by, bound_by_content
 from fsconsole.devices.ask import silent_among
@@ -59,44 +59,55 @@ _T = TypeVar("_T")
 _R = TypeVar("_R")
 
 
+class _Pass(NamedTuple):
+    """One look at devices. Later passes cost more, and rely on what the earlier ones found."""
+
+    look: Callable[[tuple[Evidence, ...], MachineSnapshot, GateContext], Iterable[Evidence]]
+    """Returns the evidence with what it found; all devices of a pass are looked at together."""
+    applies: Callable[[Evidence, GateContext], bool]
+    """Returns whether a device is looked at, by what is known of it so far."""
+
+
 def gather(
     subjects: Iterable[tuple[Device, str]], snapshot: MachineSnapshot, context: GateContext
 ) -> tuple[Evidence, ...]:
     """Return all evidence on devices of a snapshot, each given with the resolved path that led to it.
 
-    What a refusal makes needless is not tried: a device that tables show to be in use is read by the signature probe
-    alone. What can't be read stands in the evidence as unread.
+    The passes of _PASSES follow one another. A source that can't be read is named in the evidence as unread.
     """
-    graph = snapshot.graph
-    found = _with_real_twins(_from_tables(subjects, snapshot, context), graph, context.executor)
-    found = tuple(_told_apart(one, partial(bound_by, graph=graph, executor=context.executor)) for one in found)
-    found = _unless_refused(found, lambda free: _from_other_holders(free, graph, context))
-
-    def opened(evidence: Evidence) -> Evidence:
-        evidence = _with(
-            evidence,
-            "an exclusive open",
-            lambda: busy_uses(evidence.relatives, graph, is_ours=context.holds_lock),
-        )
-        return _beside_hidden_places(evidence, is_ours=context.holds_lock)
-
-    found = _unless_refused(found, lambda free: _side_by_side(opened, free))
-    found = _from_signatures(found, snapshot, context)
-    found = _unless_refused(found, lambda free: _from_other_names(free, graph))
-    asked = [evidence for evidence in found if evidence.is_shared or not context.content_is_ours]
-    found = _replaced(found, _unless_refused(asked, lambda free: _from_files(free, graph, context.executor)))
-    found = tuple(_told_apart(one, bound_by_content) if one.is_shared else one for one in found)
-    if context.content_is_ours:
-        return found
-    return _unless_refused(found, lambda free: _side_by_side(partial(_with_content, context=context), free))
+    gathered = _from_tables(subjects, snapshot, context)
+    for step in _PASSES:
+        if chosen := tuple(evidence for evidence in gathered if step.applies(evidence, context)):
+            gathered = _replaced(gathered, step.look(chosen, snapshot, context))
+    return gathered
 
 
 _HAS_BYTES = frozenset({Relation.SELF, Relation.DISK, Relation.UNDER, Relation.BELOW})
 """Relatives whose file has the device's bytes."""
 
 
-def _from_other_names(found: Collection[Evidence], graph: DeviceGraph) -> Iterable[Evidence]:
+def _from_exclusive_open(
+    found: tuple[Evidence, ...], snapshot: MachineSnapshot, context: GateContext
+) -> Iterable[Evidence]:
+    """Return the evidence with what an exclusive open of the devices says."""
+
+    def look(evidence: Evidence) -> Evidence:
+        is_ours = context.holds_lock
+        evidence = _with(
+            evidence,
+            "an exclusive open",
+            lambda: busy_uses(evidence.relatives, snapshot.graph, is_ours=is_ours),
+        )
+        return _beside_hidden_places(evidence, is_ours=is_ours)
+
+    return _side_by_side(look, found)
+
+
+def _from_other_names(
+    found: tuple[Evidence, ...], snapshot: MachineSnapshot, _context: GateContext
+) -> Iterable[Evidence]:
     """Return the evidence with uses of the files below loop devices under other names than those of their loop devices."""
+    graph = snapshot.graph
 
     def files_below(evidence: Evidence) -> list[Device]:
         family = [graph.by_number[one.number] for one in evidence.relatives if one.role in _HAS_BYTES]
@@ -119,17 +130,17 @@ def _from_other_names(found: Collection[Evidence], graph: DeviceGraph) -> Iterab
     return map(add, found)
 
 
-def _from_files(found: Collection[Evidence], graph: DeviceGraph, executor: Executor) -> Iterable[Evidence]:
+def _from_files(found: tuple[Evidence, ...], snapshot: MachineSnapshot, context: GateContext) -> Iterable[Evidence]:
     """Return the evidence with the configuration files that name the devices."""
     lost = "whether a file names it"
     try:
-        mentions = read_mentions() if found else {}
+        mentions = read_mentions()
     except OSError as error:
         return [_unread(evidence, lost, str(error)) for evidence in found]
 
     def add(evidence: Evidence) -> Evidence:
         try:
-            return replace(evidence, named_in=named_in(evidence, mentions, graph, executor))
+            return replace(evidence, named_in=named_in(evidence, mentions, snapshot.graph, context.executor))
         except (OSError, FsconsoleError) as error:
             return _unread(evidence, lost, str(error))
 
@@ -148,13 +159,6 @@ def _beside_hidden_places(evidence: Evidence, *, is_ours: bool) -> Evidence:
     except OSError as error:
         return _unread(evidence, _SYSTEM_DISKS, str(error))
     return evidence
-
-
-def _unless_refused(
-    found: Iterable[Evidence], look: Callable[[list[Evidence]], Iterable[Evidence]]
-) -> tuple[Evidence, ...]:
-    """Return the evidence with what look() finds on the devices that nothing refuses so far."""
-    return _replaced(found, look([evidence for evidence in found if not is_refused(evidence)]))
 
 
 def _replaced(found: Iterable[Evidence], newer: Iterable[Evidence]) -> tuple[Evidence, ...]:
@@ -302,10 +306,11 @@ def _sample(disk: Device) -> tuple[tuple[str, ContentSample], ...]:
     return ()
 
 
-def _from_other_holders(found: Sequence[Evidence], graph: DeviceGraph, context: GateContext) -> Iterable[Evidence]:
+def _from_other_holders(
+    found: tuple[Evidence, ...], snapshot: MachineSnapshot, context: GateContext
+) -> Iterable[Evidence]:
     """Return the evidence with what other processes, runs and machines do with the devices at this moment."""
-    if not found:
-        return ()
+    graph = snapshot.graph
     hidden, why = hidden_processes(), ""
     opened: dict[int, list[Use]] = defaultdict(list)
     try:
@@ -399,6 +404,59 @@ def _with(evidence: Evidence, source: str, read: Callable[[], Iterable[Use]]) ->
 
 def _unread(evidence: Evidence, source: str, why: str) -> Evidence:
     return replace(evidence, unread=(*evidence.unread, Unread(source, why.rstrip("."))))
+
+
+def _from_content(found: tuple[Evidence, ...], _snapshot: MachineSnapshot, context: GateContext) -> Iterable[Evidence]:
+    return _side_by_side(partial(_with_content, context=context), found)
+
+
+def _from_twins(found: tuple[Evidence, ...], snapshot: MachineSnapshot, context: GateContext) -> Iterable[Evidence]:
+    return _with_real_twins(found, snapshot.graph, context.executor)
+
+
+def _from_volume_tables(
+    found: tuple[Evidence, ...], snapshot: MachineSnapshot, context: GateContext
+) -> Iterable[Evidence]:
+    return (_told_apart(one, partial(bound_by, graph=snapshot.graph, executor=context.executor)) for one in found)
+
+
+def _from_partition_content(
+    found: tuple[Evidence, ...], _snapshot: MachineSnapshot, _context: GateContext
+) -> Iterable[Evidence]:
+    return (_told_apart(one, bound_by_content) for one in found)
+
+
+def _every(_evidence: Evidence, _context: GateContext) -> bool:
+    return True
+
+
+def _unrefused(evidence: Evidence, _context: GateContext) -> bool:
+    return not is_refused(evidence)
+
+
+def _shared(evidence: Evidence, _context: GateContext) -> bool:
+    return evidence.is_shared
+
+
+def _unrefused_and_foreign(evidence: Evidence, context: GateContext) -> bool:
+    return not context.content_is_ours and not is_refused(evidence)
+
+
+def _unrefused_and_foreign_or_shared(evidence: Evidence, context: GateContext) -> bool:
+    return (evidence.is_shared or not context.content_is_ours) and not is_refused(evidence)
+
+
+_PASSES = (
+    _Pass(_from_twins, _every),  # reads two disks that may be one
+    _Pass(_from_volume_tables, _every),  # of devices on a disk of the system
+    _Pass(_from_other_holders, _unrefused),  # processes, locks, reservations
+    _Pass(_from_exclusive_open, _unrefused),  # the first open of the device itself
+    _Pass(_from_signatures, _every),  # a refused device too: the probe names what is on it
+    _Pass(_from_other_names, _unrefused),  # reads files below loop devices
+    _Pass(_from_files, _unrefused_and_foreign_or_shared),  # fstab and the like, by the signatures found
+    _Pass(_from_partition_content, _shared),  # needs the signatures
+    _Pass(_from_content, _unrefused_and_foreign),  # the longest read comes last
+)
 
 
 def gather_content(device: Device, snapshot: MachineSnapshot, context: GateContext) -> Evidence:
