@@ -51,8 +51,8 @@ def prove(
         (require_blank if blank else require_free)(report)
     if not as_json:
         state = "free and blank" if blank else "free"
-        for one in proved:
-            typer.echo(printable(f"{one.device} is {state} ({format_bytes(one.proof.size_bytes)})"))
+        for answer in proved:
+            typer.echo(printable(f"{answer.device} is {state} ({format_bytes(answer.proof.size_bytes)})"))
 
 
 def _proved(report: GateReport) -> ProvedDevice:

@@ -87,7 +87,7 @@ _HAS_BYTES = frozenset({Relation.SELF, Relation.DISK, Relation.UNDER, Relation.B
 
 
 def _from_exclusive_open(
-    found: tuple[Evidence, ...], snapshot: MachineSnapshot, context: GateContext
+    evidences: tuple[Evidence, ...], snapshot: MachineSnapshot, context: GateContext
 ) -> Iterable[Evidence]:
     """Return the evidence with what an exclusive open of the devices says."""
 
@@ -100,11 +100,11 @@ def _from_exclusive_open(
         )
         return _beside_hidden_places(evidence, is_ours=is_ours)
 
-    return _side_by_side(look, found)
+    return _side_by_side(look, evidences)
 
 
 def _from_other_names(
-    found: tuple[Evidence, ...], snapshot: MachineSnapshot, _context: GateContext
+    evidences: tuple[Evidence, ...], snapshot: MachineSnapshot, _context: GateContext
 ) -> Iterable[Evidence]:
     """Return the evidence with uses of the files below loop devices under other names than those of their loop devices."""
     graph = snapshot.graph
@@ -113,11 +113,11 @@ def _from_other_names(
         family = [graph.by_number[one.number] for one in evidence.relatives if one.role in _HAS_BYTES]
         return [device for device in family if stands_on_file(device)]
 
-    targets = {device.path: device for evidence in found for device in files_below(evidence)}
+    targets = {device.path: device for evidence in evidences for device in files_below(evidence)}
     try:
         uses, doubts = find_file_uses(targets.values(), graph.devices)
     except (OSError, ValueError, LookupError) as error:
-        return [_unread(evidence, "the uses of its file", str(error)) for evidence in found]
+        return [_unread(evidence, "the uses of its file", str(error)) for evidence in evidences]
 
     def add(evidence: Evidence) -> Evidence:
         numbers = {number_of(device) for device in files_below(evidence)}
@@ -127,16 +127,16 @@ def _from_other_names(
         clauses += images_mounted(uuids) if not own else ()
         return replace(evidence, uses=(*evidence.uses, *own), file_doubts=tuple(dict.fromkeys(clauses)))
 
-    return map(add, found)
+    return map(add, evidences)
 
 
-def _from_files(found: tuple[Evidence, ...], snapshot: MachineSnapshot, context: GateContext) -> Iterable[Evidence]:
+def _from_files(evidences: tuple[Evidence, ...], snapshot: MachineSnapshot, context: GateContext) -> Iterable[Evidence]:
     """Return the evidence with the configuration files that name the devices."""
     lost = "whether a file names it"
     try:
         mentions = read_mentions()
     except OSError as error:
-        return [_unread(evidence, lost, str(error)) for evidence in found]
+        return [_unread(evidence, lost, str(error)) for evidence in evidences]
 
     def add(evidence: Evidence) -> Evidence:
         try:
@@ -144,7 +144,7 @@ def _from_files(found: tuple[Evidence, ...], snapshot: MachineSnapshot, context:
         except (OSError, FsconsoleError) as error:
             return _unread(evidence, lost, str(error))
 
-    return _side_by_side(add, found)
+    return _side_by_side(add, evidences)
 
 
 def _beside_hidden_places(evidence: Evidence, *, is_ours: bool) -> Evidence:
@@ -161,9 +161,9 @@ def _beside_hidden_places(evidence: Evidence, *, is_ours: bool) -> Evidence:
     return evidence
 
 
-def _replaced(found: Iterable[Evidence], newer: Iterable[Evidence]) -> tuple[Evidence, ...]:
+def _replaced(evidences: Iterable[Evidence], newer: Iterable[Evidence]) -> tuple[Evidence, ...]:
     by_path = {evidence.device.path: evidence for evidence in newer}
-    return tuple(by_path.get(evidence.device.path, evidence) for evidence in found)
+    return tuple(by_path.get(evidence.device.path, evidence) for evidence in evidences)
 
 
 def strange_node(real: str, device: Device) -> str:
@@ -243,18 +243,18 @@ def _told_apart(evidence: Evidence, look: Callable[[Evidence], str]) -> Evidence
         return _unread(evidence, _SYSTEM_DISKS, str(error))
 
 
-def _with_real_twins(found: tuple[Evidence, ...], graph: DeviceGraph, executor: Executor) -> tuple[Evidence, ...]:
+def _with_real_twins(evidences: tuple[Evidence, ...], graph: DeviceGraph, executor: Executor) -> tuple[Evidence, ...]:
     """Return the evidence without twins that hold something else, and with a question for those that are blank too.
 
     Two paths to one disk read the same. Where either is written meanwhile, uncounted, locked or silent, nothing is decided.
     """
     disks: dict[str, Device] = {}
-    for relative in (relative for evidence in found for relative in evidence.relatives):
+    for relative in (relative for evidence in evidences for relative in evidence.relatives):
         own = graph.by_number[relative.number]
         twins = tuple(graph.twins(own)) if relative.role is not Relation.TWIN else ()
         disks |= {disk.path: disk for disk in (own, *twins) if twins}
     if not disks:
-        return found
+        return evidences
     # A dead path of a multipath disk answers no read, and whoever reads it can't be ended.
     silent = silent_among({path: disk.size_bytes for path, disk in disks.items()}, executor)
     free = [disk for path, disk in disks.items() if path not in silent and _is_free(path)]
@@ -288,7 +288,7 @@ def _with_real_twins(found: tuple[Evidence, ...], graph: DeviceGraph, executor: 
             blank_twins=tuple(dict.fromkeys(blank)),
         )
 
-    return tuple(map(judged, found))
+    return tuple(map(judged, evidences))
 
 
 def _is_free(path: str) -> bool:
@@ -307,14 +307,14 @@ def _sample(disk: Device) -> tuple[tuple[str, ContentSample], ...]:
 
 
 def _from_other_holders(
-    found: tuple[Evidence, ...], snapshot: MachineSnapshot, context: GateContext
+    evidences: tuple[Evidence, ...], snapshot: MachineSnapshot, context: GateContext
 ) -> Iterable[Evidence]:
     """Return the evidence with what other processes, runs and machines do with the devices at this moment."""
     graph = snapshot.graph
     hidden, why = hidden_processes(), ""
     opened: dict[int, list[Use]] = defaultdict(list)
     try:
-        family = {relative for evidence in found for relative in evidence.relatives}
+        family = {relative for evidence in evidences for relative in evidence.relatives}
         for use in open_uses(family, graph):
             opened[use.number].append(use)
     except OSError as error:
@@ -330,11 +330,11 @@ def _from_other_holders(
             evidence = _with(evidence, "locks", lambda: lock_uses(evidence.device, graph))
         return _with(evidence, "reservations", lambda: reservation_uses(evidence.relatives, graph))
 
-    return _side_by_side(add, found)
+    return _side_by_side(add, evidences)
 
 
 def _from_signatures(
-    found: Sequence[Evidence], snapshot: MachineSnapshot, context: GateContext
+    evidences: Sequence[Evidence], snapshot: MachineSnapshot, context: GateContext
 ) -> tuple[Evidence, ...]:
     """Probe devices and their partitions, past what the page cache may still hold of another time.
 
@@ -344,7 +344,7 @@ def _from_signatures(
     groups = active_groups(snapshot.devices)
     probed = [
         evidence
-        for evidence in found
+        for evidence in evidences
         if not evidence.strange_node and all(use.kind is not UseKind.LOCKED for use in evidence.uses)
     ]
     devices = {device.path: device for evidence in probed for device in (evidence.device, *evidence.partitions)}
@@ -374,7 +374,7 @@ def _from_signatures(
             evidence = _with(evidence, "its volume group", lambda: volume_group_uses(those, groups))
         return replace(evidence, unread=before.unread) if is_refused(before) else evidence
 
-    return _replaced(found, map(add, probed))
+    return _replaced(evidences, map(add, probed))
 
 
 def _with_content(evidence: Evidence, context: GateContext) -> Evidence:
@@ -387,11 +387,11 @@ def _with_content(evidence: Evidence, context: GateContext) -> Evidence:
     return replace(evidence, content=content, placed=signatures)
 
 
-def _side_by_side(read: Callable[[_T], _R], found: Collection[_T]) -> Iterable[_R]:
-    if len(found) < 2:
-        return [read(one) for one in found]
+def _side_by_side(read: Callable[[_T], _R], evidences: Collection[_T]) -> Iterable[_R]:
+    if len(evidences) < 2:
+        return [read(one) for one in evidences]
     with ThreadPoolExecutor(_READERS) as threads:
-        return list(threads.map(read, found))
+        return list(threads.map(read, evidences))
 
 
 def _with(evidence: Evidence, source: str, read: Callable[[], Iterable[Use]]) -> Evidence:
@@ -406,24 +406,26 @@ def _unread(evidence: Evidence, source: str, why: str) -> Evidence:
     return replace(evidence, unread=(*evidence.unread, Unread(source, why.rstrip("."))))
 
 
-def _from_content(found: tuple[Evidence, ...], _snapshot: MachineSnapshot, context: GateContext) -> Iterable[Evidence]:
-    return _side_by_side(partial(_with_content, context=context), found)
+def _from_content(
+    evidences: tuple[Evidence, ...], _snapshot: MachineSnapshot, context: GateContext
+) -> Iterable[Evidence]:
+    return _side_by_side(partial(_with_content, context=context), evidences)
 
 
-def _from_twins(found: tuple[Evidence, ...], snapshot: MachineSnapshot, context: GateContext) -> Iterable[Evidence]:
-    return _with_real_twins(found, snapshot.graph, context.executor)
+def _from_twins(evidences: tuple[Evidence, ...], snapshot: MachineSnapshot, context: GateContext) -> Iterable[Evidence]:
+    return _with_real_twins(evidences, snapshot.graph, context.executor)
 
 
 def _from_volume_tables(
-    found: tuple[Evidence, ...], snapshot: MachineSnapshot, context: GateContext
+    evidences: tuple[Evidence, ...], snapshot: MachineSnapshot, context: GateContext
 ) -> Iterable[Evidence]:
-    return (_told_apart(one, partial(bound_by, graph=snapshot.graph, executor=context.executor)) for one in found)
+    return (_told_apart(one, partial(bound_by, graph=snapshot.graph, executor=context.executor)) for one in evidences)
 
 
 def _from_partition_content(
-    found: tuple[Evidence, ...], _snapshot: MachineSnapshot, _context: GateContext
+    evidences: tuple[Evidence, ...], _snapshot: MachineSnapshot, _context: GateContext
 ) -> Iterable[Evidence]:
-    return (_told_apart(one, bound_by_content) for one in found)
+    return (_told_apart(one, bound_by_content) for one in evidences)
 
 
 def _every(_evidence: Evidence, _context: GateContext) -> bool:

@@ -97,7 +97,7 @@ mask=$(umask)
 umask 077
 exec 9>>$lock/lock
 umask "$mask"
-flock --nonblock 9 || die 'another apply.sh is at work.'
+flock --nonblock 9 || die 'another apply.sh is running.'
 
 # What is in the way.
 if mountpoint -q "$mount_point"; then

@@ -212,7 +212,7 @@ class DeviceProof(Wire, frozen=True):
     """The kernel's count of disks (Documentation/ABI/testing/sysfs-block); 0 before Linux 5.15."""
     size_bytes: int
     start_bytes: int
-    """Of a partition on its disk; 0 otherwise."""
+    """Offset of a partition on its disk; 0 for any other device."""
     loop_offset_bytes: int
     loop_limit_bytes: int
     """0: up to the end of the file."""
