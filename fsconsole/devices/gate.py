@@ -27,6 +27,7 @@ from fsconsole.devices.claims import (
 )
 from fsconsole.devices.content import probe_all, read_ends, sample_content
 from fsconsole.devices.evidence import (
+    SYSTEM_DISKS,
     Evidence,
     FoundSignature,
     GateContext,
@@ -40,6 +41,7 @@ from fsconsole.devices.fingerprint import NOT_COUNTED, changes, placed, sectors_
 from fsconsole.devices.graph import DeviceGraph, number_of, relatives
 from fsconsole.devices.hazards import (
     SCRATCH_KEPT,
+    SYSTEM,
     TOO_SMALL,
     find_hazards,
     is_refused,
@@ -79,7 +81,6 @@ from fsconsole.text import error_reason
 
 # Evidence: claims that stand in tables first, a device itself only if those allow it.
 
-_SYSTEM_DISKS = "the disks of /, /boot and the run folder"
 _READERS = 16
 """Devices that are read from side by side."""
 _T = TypeVar("_T")
@@ -127,9 +128,9 @@ def _beside_hidden_places(evidence: Evidence, *, is_ours: bool) -> Evidence:
     disks = [relative.path for relative in evidence.relatives if relative.role is Relation.DISK]
     try:
         if evidence.hidden_places and any(is_busy(path, is_ours=is_ours) for path in disks):
-            return _unread(evidence, _SYSTEM_DISKS, "; ".join(evidence.hidden_places))
+            return _unread(evidence, SYSTEM_DISKS, "; ".join(evidence.hidden_places))
     except OSError as error:
-        return _unread(evidence, _SYSTEM_DISKS, str(error))
+        return _unread(evidence, SYSTEM_DISKS, str(error))
     return evidence
 
 
@@ -198,7 +199,7 @@ def _from_tables(
         if graph.stands_on_files(device):
             evidence = replace(evidence, hidden_places=())
         elif lost:
-            evidence = _unread(evidence, _SYSTEM_DISKS, lost)
+            evidence = _unread(evidence, SYSTEM_DISKS, lost)
         try:
             # That sysfs hides the holders of a relative is an error, not none.
             for relative in family:
@@ -219,7 +220,7 @@ def _told_apart(evidence: Evidence, look: Callable[[Evidence], str]) -> Evidence
     try:
         return replace(evidence, bound=look(evidence))
     except (OSError, FsconsoleError) as error:
-        return _unread(evidence, _SYSTEM_DISKS, str(error))
+        return _unread(evidence, SYSTEM_DISKS, str(error))
 
 
 def _with_real_twins(found: tuple[Evidence, ...], graph: DeviceGraph, executor: Executor) -> tuple[Evidence, ...]:
@@ -506,8 +507,10 @@ def require(report: GateReport) -> None:
     path = report.device.path
     if report.refusals and {hazard.check for hazard in report.refusals} <= _PASSING:
         raise DeviceOpen(path, report.refusals[0].reason, report.refusals[0].hint)
-    for hazard in sorted(report.refusals, key=lambda hazard: hazard.check not in _MOUNTS):
-        if hazard.check in _MOUNTS:
+    is_mounted = any(hazard.check in _MOUNTS for hazard in report.refusals)
+    # What says most first: that a disk holds the system, that a device is mounted.
+    for hazard in sorted(report.refusals, key=lambda hazard: (hazard.check != SYSTEM, hazard.check not in _MOUNTS)):
+        if is_mounted:
             raise DeviceMounted(path, hazard.reason, hazard.hint)
         if hazard.check == UseKind.LOCKED:
             raise DeviceLocked(path)
