@@ -360,6 +360,8 @@ def resume(
     if only_show:
         show_renewal(folder.name, renewal, runs, as_json=as_json)
         return
+    if renewal.unproven and not (consent or as_json) and sys.stdout.isatty():
+        show_renewal(folder.name, renewal, runs, as_json=False)
     try:
         renew(folder, renewal, consent)
     except ConsentStale as error:

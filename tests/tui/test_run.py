@@ -41,6 +41,7 @@ from fsconsole.tui.widgets.lists import List
 from tests.conftest import wait_until
 from tests.tui.harness import ONE_OF_SIZES, SIZES, WIDE, Scripted, console, drive, picture
 from tests.tui.living import AGAIN, DRAINING, NEXT, living_run
+from tests.tui.offers import resumed
 from tests.tui.recorded import all_recorded, imported, recorded
 from tests.tui.snapshots import assert_looks_as_kept
 from tests.tui.waiting import shows, until
@@ -454,6 +455,9 @@ async def test_a_dead_run_whose_scratch_file_is_gone_says_so_and_is_not_offered_
     assert children.acted == []
 
 
+PROVEN = "/dev/loop0 holds only what the run left: it is wiped again for each cell that is left."
+
+
 @pytest.mark.usefixtures("_scratch_files")
 async def test_a_dead_run_is_resumed_by_a_child_whose_failure_is_told_with_its_hint(tmp_path: Path) -> None:
     folder = recorded("killed", tmp_path)
@@ -465,13 +469,15 @@ async def test_a_dead_run_is_resumed_by_a_child_whose_failure_is_told_with_its_h
             (refused, "There is no /dev/loop0. Look with devices."),
             ("killed\n", "Run killed goes on."),
         ):
-            children.answers, children.asked = {"resume": answer}, []
+            children.answers, children.asked = {"resume": answer, "resume killed --exact --show": resumed(PROVEN)}, []
             await pilot.press("r")
-            await shows(pilot, "Resume run killed?", "Lost: what cell 6 measured", "is wiped again")
-            assert children.acted == []
+            await shows(pilot, "Resume run killed?", PROVEN)
+            places = ("--runs", str(tmp_path))
+            look = ("resume", "killed", "--exact", "--show", *places, "--json")
+            assert children.acted == [look]
             await pilot.press("y")
             await shows(pilot, told)
-            assert children.acted == [("resume", "killed", "--exact", "--detach", "--runs", str(tmp_path))]
+            assert children.acted == [look, ("resume", "killed", "--exact", "--detach", *places)]
 
 
 @pytest.mark.parametrize("size", [*SIZES, pytest.param(WIDE, marks=pytest.mark.soak)])
