@@ -399,7 +399,7 @@ def _tick(entry: ListedEntry, ticked: Collection[str]) -> tuple[str, str]:
 
 
 NEEDS_ROOT = "leave with q, then `sudo fsconsole`."
-_INSTEAD = "n makes a scratch device; or choose another disk"
+_INSTEAD = "Make a scratch device with n, or choose another disk"
 
 
 def refusal(entry: ListedEntry, listing: Listing, *, is_root: bool) -> str:
@@ -415,9 +415,16 @@ def refusal(entry: ListedEntry, listing: Listing, *, is_root: bool) -> str:
     return ""
 
 
+def is_never_freed(entry: ListedEntry) -> bool:
+    """Return whether the running system, or its runs, may use a device that is in use."""
+    return bool(entry.shares_with) or any(is_of_system(mount.mount_point) for mount in entry.device.mounts)
+
+
 def remedy(entry: ListedEntry, listing: Listing) -> str:
     """Return what frees a device that is in use, or what to choose instead."""
     device = entry.device
+    if HOLDS_SYSTEM in entry.state.text:
+        return f"{_INSTEAD}."
     if any(is_of_system(mount.mount_point) for mount in device.mounts):
         return f"It {HOLDS_SYSTEM}. {_INSTEAD}."
     if entry.shares_with == RUN_FOLDER:

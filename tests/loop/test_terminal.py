@@ -233,7 +233,7 @@ def ticked(console: Terminal) -> None:
 
 def stopped(console: Terminal, folder: RunFolder) -> None:
     console.press("X")
-    console.wait_for("Stop the run now, in cell 1 of ")
+    console.wait_for("Stop the run now, in cell ")
     console.press("y")
     wait_until(lambda: not is_alive(folder), "the run's end", LIMIT_S)
     console.wait_for("stopped in ")

@@ -131,7 +131,7 @@ class RunScreen(ConsoleScreen):
         """Pauses and stops that were asked for, or taken back, until the journal has them."""
         self._answered: tuple[str, Verb, int | None] | None = None
         """The engine's last answer in words, to what, and the cell that ran then."""
-        self._question: tuple[InCell | None, str] | None = None
+        self._question: tuple[InCell, str] | None = None
         """The cell that an open question is about, and what to show once another one runs."""
         self._gauges: tuple[GaugeValue, ...] = ()
         self._painted_s = 0.0
@@ -409,7 +409,7 @@ class RunScreen(ConsoleScreen):
 
     async def _agreed_in(self, cell: InCell | None, late: str, question: str, told: str, *, yes: str) -> bool:
         """Ask a question about the running cell; late is shown below it once another cell runs."""
-        self._question = cell, late
+        self._question = (cell, late) if cell is not None else None
         try:
             return await self.agreed(question, told, yes=yes)
         finally:
