@@ -26,6 +26,7 @@ from fsconsole.preflight.directory import prepare_directories
 from fsconsole.preflight.prepare import BETWEEN, expand_only, prepare
 from fsconsole.preflight.root_listing import root_listings
 from fsconsole.show.plan_text import directory_plan_lines, plan_lines, renewal_lines
+from fsconsole.show.resume import resume_sentences
 from fsconsole.show.shipped import shipped_text
 from fsconsole.system.run import RealExecutor
 
@@ -108,13 +109,18 @@ def show_renewal(name: str, renewal: Renewal, runs: str, *, as_json: bool) -> No
         for unproved, report in zip(renewal.unproven, renewal.reports, strict=True)
     )
     if as_json:
-        answer = replace(plan_answer(left, (), renewal.consent), targets=targets)
+        sentences = resume_sentences(renewal.state, tuple(report.device.path for report in renewal.proven))
+        answer = replace(plan_answer(left, (), renewal.consent), targets=targets, resumes=sentences)
         typer.echo(document_text(answer, indent=2))
         return
     agreeing = ("--consent", renewal.consent) if renewal.consent else ()
     command = command_line("resume", name, runs=runs, more=agreeing)
     proven = tuple(map(target_answer, renewal.proven))
-    typer.echo("\n".join(renewal_lines(left, targets, command, proven, width=terminal_width())))
+    typer.echo(
+        "\n".join(
+            renewal_lines(left, targets, command, proven, resume_sentences(renewal.state), width=terminal_width())
+        )
+    )
 
 
 def show_list(*, as_json: bool) -> None:

@@ -16,7 +16,7 @@ from fsconsole.cli.complaint import (
     require_targets,
     with_runs,
 )
-from fsconsole.errors import Misused
+from fsconsole.errors import ExitCode, Misused
 from fsconsole.errors.runs import JournalNewer, JournalUnusable
 from fsconsole.errors.targets import ConsentMissing, ConsentStale, NotAsShown, ScratchInUse
 from fsconsole.journal.folder import LATEST
@@ -26,6 +26,7 @@ from fsconsole.text import printable
 if TYPE_CHECKING:
     from fsconsole.cli.viewer import Interrupts
     from fsconsole.journal.folder import RunFolder
+    from fsconsole.model.events import InCell
 
 
 Detach = Annotated[bool, typer.Option("--detach", help="Start in the background; `fsconsole attach` follows it.")]
@@ -211,13 +212,20 @@ def stop(
     run: LivingRun = "",
     *,
     now: Annotated[bool, typer.Option("--now", help="Stop immediately; the current cell can be resumed.")] = False,
-    skip: Annotated[bool, typer.Option("--skip", help="Skip the current cell.")] = False,
+    skip: Annotated[bool, typer.Option("--skip", help="Skip the current cell; on a terminal, asks first.")] = False,
+    cell: Annotated[
+        int | None, typer.Option("--cell", metavar="N", min=1, help="With --skip: only if cell N runs.")
+    ] = None,
     pause: Annotated[bool, typer.Option("--pause", help="Pause before the next cell.")] = False,
     go_on: Annotated[bool, typer.Option("--continue", help="End the pause.")] = False,
     as_json: AsJson = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
-    """Stop a run after the current cell, or immediately (--now); or skip, pause, continue."""
+    """Stop a run after the current cell, or immediately (--now); or skip, pause, continue.
+
+    A skip is for one cell: that of --cell, or the one that runs when the command starts. If another cell runs by then,
+    nothing is skipped.
+    """
     from fsconsole.client.children import ask_when_it_listens
     from fsconsole.errors.runs import NoneLives
     from fsconsole.model.events import Verb
@@ -229,10 +237,13 @@ def stop(
         what = "--now, --skip, --pause and --continue exclude each other."
         raise Misused(what=what, nearest="", command="fsconsole stop")
     verb = chosen[0] if chosen else Verb.STOP_AFTER
+    if not skip:
+        refuse_idle({"--cell": cell}, "anything but --skip", "fsconsole stop")
     folder = _living(runs, run, "stop")
     if folder is None:
         raise NoneLives(runs_dir=runs)
-    answer = ask_when_it_listens(folder, verb)
+    in_cell = _cell_to_skip(folder, cell, asks=not as_json) if skip else None
+    answer = ask_when_it_listens(folder, verb, in_cell)
     words = answer_words(verb, answer, folder)
     if as_json:
         from fsconsole.cli.answers import StopAnswer, tell
@@ -240,6 +251,31 @@ def stop(
         tell(StopAnswer(folder.name, verb.value, answer.accepted, answer.step, answer.why, words))
         return
     sys.stdout.write(f"{folder.name}: {words}\n")
+
+
+def _cell_to_skip(folder: RunFolder, number: int | None, *, asks: bool) -> InCell:
+    """Return the cell of that number; without one the cell that runs, confirmed on a terminal if asks.
+
+    Raises NothingToSkip between cells, typer.Exit if the operator says no.
+    """
+    from fsconsole.errors.runs import NothingToSkip
+    from fsconsole.journal.past import read_state
+    from fsconsole.model.events import InCell
+    from fsconsole.results.figures import cell_names
+    from fsconsole.show.progress import describe_cell
+
+    state = read_state(folder)
+    if number is not None:
+        return InCell(number - 1, len(state.started))
+    cell = state.running_cell
+    if cell is None:
+        raise NothingToSkip(run=folder.name)
+    if asks and sys.stdin.isatty() and sys.stderr.isatty():
+        name = describe_cell(state, cell.cell, cell_names(state.request.plan)[cell.cell])
+        if not typer.confirm(f"Skip {name}?", err=True):
+            sys.stderr.write("Nothing is skipped.\n")
+            raise typer.Exit(ExitCode.FAILURE)
+    return cell
 
 
 def cleanup(
@@ -324,6 +360,8 @@ def resume(
     if only_show:
         show_renewal(folder.name, renewal, runs, as_json=as_json)
         return
+    if renewal.unproven and not (consent or as_json) and sys.stdout.isatty():
+        show_renewal(folder.name, renewal, runs, as_json=False)
     try:
         renew(folder, renewal, consent)
     except ConsentStale as error:

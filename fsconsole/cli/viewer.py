@@ -30,12 +30,12 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import create_run
 from fsconsole.model import DEFAULT_RUNS_DIR, RUNS_VARIABLE
 from fsconsole.model.contract import event_text
-from fsconsole.model.events import RunFinished, Verb
+from fsconsole.model.events import ControlRequested, RunFinished, Verb
 from fsconsole.model.run import RunRequest
 from fsconsole.model.state import RunState, RunStatus
 from fsconsole.results.figures import cell_names, cells_in_words, status_words
 from fsconsole.show.gauges import LEAD, gauge_lines, text_line
-from fsconsole.show.progress import finished_lines, place_words, plain_lines, step_words
+from fsconsole.show.progress import describe_cell, finished_lines, place_words, plain_lines, step_words
 from fsconsole.show.race import current_workload, race_lines
 from fsconsole.text import printable, shorten_middle, wrap
 
@@ -106,7 +106,9 @@ class Interrupts:
         """True where somebody can answer: then the first Ctrl-C is a question."""
         self.is_questioning = False
         """True from that Ctrl-C to its answer."""
-        self._wanted: list[Verb] = []
+        self.state: RunState | None = None
+        """The run as it was shown last."""
+        self._wanted: list[ControlRequested] = []
         self._folder: RunFolder | None = None
 
     def __enter__(self) -> Interrupts:
@@ -174,18 +176,19 @@ class Interrupts:
     def deliver(self) -> None:
         """Ask the engine for what is wanted; one that does not listen yet is asked by the next call."""
         while self._wanted and self._folder is not None:
-            verb = self._wanted.pop(0)
+            request = self._wanted.pop(0)
             try:
-                ask(self._folder, verb)
+                answer = ask(self._folder, request.verb, request.in_cell)
             except (EngineNotListening, RunOver):
                 # It listens soon; or it has ended by itself, which the next poll of its journal shows.
-                self._wanted.insert(0, verb)
+                self._wanted.insert(0, request)
                 return
             except FsconsoleError as error:
                 complain(str(error), error.hint)
             else:
-                if verb is Verb.STOP_AFTER:
-                    say("stopping after this cell; Ctrl-C again stops immediately")
+                if request.verb is Verb.STOP_AFTER:
+                    place = printable(answer.step) or "starting"
+                    say(f"stopping after this cell ({place}); Ctrl-C again stops immediately")
 
     def _take(self, number: int, _frame: FrameType | None) -> None:
         self._noted.append(number)
@@ -195,18 +198,24 @@ class Interrupts:
             raise _ending(number)
         if number == signal.SIGINT and self.may_question and not (self.asked or self.is_questioning):
             self.is_questioning = True
-            say(_QUESTION)
+            say(_question(self.state))
         elif number != signal.SIGHUP:
             self.want(Verb.STOP_NOW if self.asked or self._at_once else Verb.STOP_AFTER)
 
     def want(self, verb: Verb) -> None:
         """Ask the engine to stop."""
-        self._wanted.append(verb)
+        cell = self.state.running_cell if self.state is not None else None
+        self._wanted.append(ControlRequested(verb, cell))
         self.asked, self.is_questioning = True, False
         self.deliver()
 
 
-_QUESTION = "d detach, a stop after this cell, X stop now, any other key goes on (Ctrl-C again: stop after this cell)"
+def _question(state: RunState | None) -> str:
+    """Return what the keys do after a Ctrl-C, with the cell that runs."""
+    cell = "this cell"
+    if state is not None and state.current_cell is not None:
+        cell = describe_cell(state, state.current_cell, cell_names(state.request.plan)[state.current_cell])
+    return f"d detach, a stop after {cell}, X stop now, any other key goes on (Ctrl-C again: stop after this cell)"
 
 
 class Answers:
@@ -374,10 +383,11 @@ def watch(folder: RunFolder, *, as_json: bool, interrupts: Interrupts | None = N
     can_answer = interrupts is not None and not as_json and sys.stdin.isatty() and is_live(sys.stdout)
     is_detached = False
 
-    def deliver(_state: RunState) -> bool:
+    def deliver(state: RunState) -> bool:
         """Ask again for what an engine that was just beginning did not hear; a run is followed to its end."""
         nonlocal is_detached
         if interrupts is not None:
+            interrupts.state = state
             interrupts.deliver()
         is_detached = answers is not None and answers.detaches()
         return is_detached

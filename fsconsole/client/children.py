@@ -18,10 +18,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from fsconsole.errors import ChildFailed, ExitCode, FsconsoleError
-from fsconsole.errors.runs import EngineNotListening, EngineSilent, NotRoot, RequestRefused, RunOver
+from fsconsole.errors.runs import CellNotSkipped, EngineNotListening, EngineSilent, NotRoot, RequestRefused, RunOver
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import is_alive
-from fsconsole.model.events import ControlAnswer, ControlRequested, Verb
+from fsconsole.model.events import ControlAnswer, ControlRequested, InCell, Verb
 from fsconsole.model.run import StartedRun
 from fsconsole.model.wire import MAX_LINE_BYTES, Mismatch, Value, decode, from_line, to_line
 from fsconsole.system.files import opened
@@ -163,14 +163,14 @@ WAIT_S = 5.0
 """Seconds that an engine may take to answer; it has a thread for nothing else."""
 
 
-def ask(folder: RunFolder, verb: Verb, *, wait_s: float = WAIT_S) -> ControlAnswer:
-    """Send one request and return the engine's answer: it was taken.
+def ask(folder: RunFolder, verb: Verb, in_cell: InCell | None = None, *, wait_s: float = WAIT_S) -> ControlAnswer:
+    """Send one request, with the cell that the operator saw running, and return the engine's answer: it was taken.
 
     Raises RunOver where no engine is alive, EngineNotListening for one that begins or ends, EngineSilent,
-    RequestRefused, and NotRoot where the operator may not ask.
+    RequestRefused, CellNotSkipped for a skip of a cell that no longer runs, and NotRoot where the operator may not ask.
     """
     try:
-        answer = from_line(ControlAnswer, _exchange(folder, to_line(ControlRequested(verb)), wait_s))
+        answer = from_line(ControlAnswer, _exchange(folder, to_line(ControlRequested(verb, in_cell)), wait_s))
     except PermissionError as error:
         raise NotRoot(what=f"Asking the engine of run {folder.name}") from error
     except (OSError, Mismatch) as error:
@@ -180,9 +180,16 @@ def ask(folder: RunFolder, verb: Verb, *, wait_s: float = WAIT_S) -> ControlAnsw
         if isinstance(error, (TimeoutError, BlockingIOError, Mismatch)):
             raise EngineSilent(run=folder.name, waited_s=wait_s) from error
         raise EngineNotListening(run=folder.name) from error
-    if not answer.accepted:
+    if answer.accepted:
+        return answer
+    if in_cell is None:
         raise RequestRefused(run=folder.name, why=answer.why)
-    return answer
+    if verb is not Verb.SKIP:
+        # An engine of an older version takes no cell; a stop or a pause does not depend on it.
+        return ask(folder, verb, wait_s=wait_s)
+    if answer.is_over:
+        raise CellNotSkipped(run=folder.name, cell=in_cell.cell + 1, why=answer.why)
+    raise RequestRefused(run=folder.name, why=answer.why)
 
 
 def _exchange(folder: RunFolder, line: bytes, wait_s: float) -> bytes:
@@ -242,7 +249,7 @@ def not_started(done: Done) -> ChildFailed:
     return ChildFailed(words=" ".join(done.words), said=said)
 
 
-def ask_when_it_listens(folder: RunFolder, verb: Verb) -> ControlAnswer:
+def ask_when_it_listens(folder: RunFolder, verb: Verb, in_cell: InCell | None = None) -> ControlAnswer:
     """Send a request to an engine that may have only just started; return its answer.
 
     Raises EngineNotListening where it does not listen in time, and what ask() raises.
@@ -250,7 +257,7 @@ def ask_when_it_listens(folder: RunFolder, verb: Verb) -> ControlAnswer:
     deadline = time.monotonic() + _LISTENS_SOON_S
     while True:
         try:
-            return ask(folder, verb)
+            return ask(folder, verb, in_cell)
         except EngineNotListening:
             if time.monotonic() > deadline:
                 raise

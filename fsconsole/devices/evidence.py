@@ -83,6 +83,8 @@ class Use(NamedTuple):
     clause: str
     by: int = 0
     """The number of the device that claims it (a loop over it); 0 where no device does."""
+    is_system: bool = False
+    """True for a mount that the running system needs, such as /usr, on whichever disk."""
 
 
 class HiddenProcess(NamedTuple):
@@ -112,6 +114,12 @@ class Unread(NamedTuple):
 
     source: str
     why: str
+
+
+SYSTEM_DISKS = "the disks of /, /boot and the run folder"
+"""Source of an Unread: where the running system lies could not be determined."""
+RUN_FOLDER = "the run folder"
+"""A SystemPlace that the running system does not need."""
 
 
 @dataclass(frozen=True, slots=True)

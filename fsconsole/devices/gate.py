@@ -12,6 +12,7 @@ from fsconsole.devices.gather import gather, gather_content
 from fsconsole.devices.hazards import (
     ASKED_OF_SCRATCH,
     CONTENT_QUESTIONS,
+    SYSTEM,
     TOO_SMALL,
     USE_QUESTIONS,
     find_hazards,
@@ -162,8 +163,10 @@ def require(report: GateReport) -> None:
     path = report.device.path
     if report.refusals and {hazard.check for hazard in report.refusals} <= PASSING:
         raise DeviceOpen(path, report.refusals[0].reason, report.refusals[0].hint)
-    for hazard in sorted(report.refusals, key=lambda hazard: hazard.check not in _MOUNTS):
-        if hazard.check in _MOUNTS:
+    is_mounted = any(hazard.check in _MOUNTS for hazard in report.refusals)
+    # What says most first: that a disk holds the system, that a device is mounted.
+    for hazard in sorted(report.refusals, key=lambda hazard: (hazard.check != SYSTEM, hazard.check not in _MOUNTS)):
+        if is_mounted:
             raise DeviceMounted(path, hazard.reason, hazard.hint)
         if hazard.check == UseKind.LOCKED:
             raise DeviceLocked(path)

@@ -24,6 +24,7 @@ from fsconsole.devices.claims import (
 )
 from fsconsole.devices.content import probe_all, read_ends, sample_content
 from fsconsole.devices.evidence import (
+    SYSTEM_DISKS,
     Evidence,
     FoundSignature,
     GateContext,
@@ -52,7 +53,6 @@ from fsconsole.system.files import read_text
 from fsconsole.system.locks import is_locked
 from fsconsole.text import error_reason
 
-_SYSTEM_DISKS = "the disks of /, /boot and the run folder"
 _READERS = 16
 """Devices that are read from side by side."""
 _T = TypeVar("_T")
@@ -155,9 +155,9 @@ def _beside_hidden_places(evidence: Evidence, *, is_ours: bool) -> Evidence:
     disks = [relative.path for relative in evidence.relatives if relative.role is Relation.DISK]
     try:
         if evidence.hidden_places and any(is_busy(path, is_ours=is_ours) for path in disks):
-            return _unread(evidence, _SYSTEM_DISKS, "; ".join(evidence.hidden_places))
+            return _unread(evidence, SYSTEM_DISKS, "; ".join(evidence.hidden_places))
     except OSError as error:
-        return _unread(evidence, _SYSTEM_DISKS, str(error))
+        return _unread(evidence, SYSTEM_DISKS, str(error))
     return evidence
 
 
@@ -219,7 +219,7 @@ def _from_tables(
         if graph.stands_on_files(device):
             evidence = replace(evidence, hidden_places=())
         elif lost:
-            evidence = _unread(evidence, _SYSTEM_DISKS, lost)
+            evidence = _unread(evidence, SYSTEM_DISKS, lost)
         try:
             # That sysfs hides the holders of a relative is an error, not none.
             for relative in family:
@@ -240,7 +240,7 @@ def _told_apart(evidence: Evidence, look: Callable[[Evidence], str]) -> Evidence
     try:
         return replace(evidence, bound=look(evidence))
     except (OSError, FsconsoleError) as error:
-        return _unread(evidence, _SYSTEM_DISKS, str(error))
+        return _unread(evidence, SYSTEM_DISKS, str(error))
 
 
 def _with_real_twins(evidences: tuple[Evidence, ...], graph: DeviceGraph, executor: Executor) -> tuple[Evidence, ...]:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from fsconsole.devices.evidence import Evidence, FoundSignature, Relation, UseKind
+from fsconsole.devices.evidence import RUN_FOLDER, SYSTEM_DISKS, Evidence, FoundSignature, Relation, UseKind
 from fsconsole.devices.fingerprint import left_digest
 from fsconsole.model.device import SHARED, Hazard, MdArray, Usage, Verdict
 from fsconsole.system.processes import INIT_PID
@@ -16,7 +16,7 @@ from fsconsole.units import format_bytes
 TOO_SMALL, RESYNCING = "too-small", "resyncing"
 PARTITION, DATA, SCRATCH_KEPT = "partition", "data", "scratch-kept"
 HIDDEN_PROCESS, HIDDEN_INIT = "hidden-process", "hidden-init"
-NAMED, FILE_ALIAS = "named", "file-alias"
+NAMED, FILE_ALIAS, SYSTEM = "named", "file-alias", "system-disk"
 _OF_USAGE = {
     Usage.FILESYSTEM: "filesystem",
     Usage.RAID: "raid-signature",
@@ -49,13 +49,15 @@ CONTENT_QUESTIONS = CONTENT_CHECKS | {SCRATCH_KEPT, "btrfs-member"}
 USE_QUESTIONS = QUESTIONS - CONTENT_QUESTIONS - {RESYNCING, SHARED, HIDDEN_INIT, "uncounted"}
 """Questions that leave it open whether something uses the device, now or later."""
 
+_SCRATCH = "`fsconsole scratch create --size 4GiB` makes a scratch device, which harms no disk"
+
 HINTS = {
     "strange-node": "`fsconsole devices` lists the true names; remove the node if nobody needs it.",
+    SYSTEM: f"{_SCRATCH}; or choose another disk. Of this one only a free partition of type Linux, or a linear or "
+    "striped LVM volume, with a filesystem or nothing on it, can be wiped.",
     "mounted": "If nobody needs what is on it, unmount it: `umount DEVICE`; `findmnt` shows where it is.",
     "mounted-btrfs": "`btrfs filesystem show` lists its devices; unmount it, if nobody needs what is on it.",
     "swap": "`swapoff DEVICE` frees it, where there is memory enough.",
-    "system-disk": "Choose another disk, or `fsconsole scratch create`; of that one only a free partition of type Linux, "
-    "or a linear or striped LVM volume, with a filesystem or nothing on it, can be wiped.",
     "held": "`lsblk DEVICE` shows what stands on it; take that apart first, if nobody needs it.",
     "array-member": "`cat /proc/mdstat` shows the array; `mdadm --stop` frees its members, if nobody needs it.",
     "active-volume-group": "`pvs` and `lvs` show the group; `vgchange --activate n` frees it, if nobody needs it.",
@@ -96,6 +98,12 @@ HINTS = {
 }
 """Every check with its hint, in the order in which they are told: what says most comes first. DEVICE is what it is about."""
 _ORDER = {check: place for place, check in enumerate(HINTS)}
+_RELEASING = frozenset(kind.value for kind in UseKind if kind not in (UseKind.LOCKED, UseKind.RESERVED)) | {NAMED}
+"""Checks whose hints say how to release a device: never said of what the running system may use."""
+_RUNS_HINT = f"Keep runs on another disk (--runs DIRECTORY); or {_SCRATCH}."
+_UNKNOWN_HINT = (
+    f"It may hold the running system, whose disks can't be determined here. {_SCRATCH}; or choose another disk."
+)
 
 
 class Case(NamedTuple):
@@ -112,6 +120,7 @@ def find_hazards(evidence: Evidence) -> tuple[Hazard, ...]:
     cases = [*_refusals(evidence), *_questions(evidence)]
     if evidence.is_shared:
         cases.append(Case(SHARED, f"is on a disk shared with {evidence.shares_with}"))
+    cases = list(_without_release(evidence, cases))
     hazards = (
         Hazard(
             case.check,
@@ -124,6 +133,21 @@ def find_hazards(evidence: Evidence) -> tuple[Hazard, ...]:
         for case in sorted(cases, key=lambda case: _ORDER[case.check])
     )
     return tuple(dict.fromkeys(hazards))
+
+
+def _without_release(evidence: Evidence, cases: list[Case]) -> Iterator[Case]:
+    """Yield the cases; of what the running system may use, without hints to unmount it, swap it off or take it apart."""
+    is_unknown = bool(evidence.hidden_places) or any(unread.source == SYSTEM_DISKS for unread in evidence.unread)
+    hint = _UNKNOWN_HINT if is_unknown else ""
+    if evidence.shares_with:
+        hint = _system_hint(evidence.shares_with)
+    elif any(case.check == SYSTEM for case in cases):
+        hint = HINTS[SYSTEM]
+    yield from (case._replace(hint=hint) if hint and case.check in _RELEASING else case for case in cases)
+
+
+def _system_hint(places: str) -> str:
+    return _RUNS_HINT if places == RUN_FOLDER else HINTS[SYSTEM]
 
 
 def is_refused(evidence: Evidence) -> bool:
@@ -180,8 +204,14 @@ def _refusals(evidence: Evidence) -> Iterator[Case]:
         yield Case("undetermined", f"could not be proved free: {unread.source}: {unread.why}", hint=hint)
 
 
+HOLDS_SYSTEM = "holds the running system; never wiped"
+
+
 def _of_system(evidence: Evidence) -> Iterator[Case]:
-    """Yield what binds a device to the system, where they are on one disk."""
+    """Yield what binds a device to the system, where they are on one disk or the system has mounted it."""
+    related = {relative.number for relative in evidence.relatives if relative.role in _SHARING}
+    if any(use.is_system and use.number in related for use in evidence.uses):
+        yield Case(SYSTEM, HOLDS_SYSTEM)
     for place in evidence.system_places:
         for relative in (relative for relative in evidence.relatives if relative.number in place.numbers):
             if relative.role is Relation.TWIN:
@@ -189,7 +219,10 @@ def _of_system(evidence: Evidence) -> Iterator[Case]:
                 hint = "Nothing on that disk is ever wiped, by none of its names."
                 yield Case("second-path", reason, hint=hint)
             elif evidence.bound:
-                yield Case("system-disk", f"is on the disk that holds {place.place} and {evidence.bound}")
+                reason = f"is on the disk that holds {place.place} and {evidence.bound}"
+                if relative.role is Relation.SELF:
+                    reason = f"holds {RUN_FOLDER}" if place.place == RUN_FOLDER else HOLDS_SYSTEM
+                yield Case(SYSTEM, reason, hint=_system_hint(evidence.shares_with))
 
 
 def _state(evidence: Evidence) -> Iterator[Case]:

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from fsconsole.devices.evidence import SystemPlace, Unread, Use
+from fsconsole.devices.evidence import RUN_FOLDER, SystemPlace, Unread, Use
 from fsconsole.devices.graph import DeviceGraph, natural_key, number_of
 from fsconsole.devices.md import parse_mdstat
 from fsconsole.devices.sysfs import SYS_ROOT, loop_backing, read_devices
@@ -221,7 +221,7 @@ def system_places(snapshot: MachineSnapshot, runs_dir: str) -> tuple[tuple[Syste
     can't be seen, as of rescue systems. Raises OSError.
     """
     folders = {folder: folder for folder in _SYSTEM_FOLDERS if os.path.lexists(folder)}
-    folders["the run folder"] = nearest_existing(runs_dir)
+    folders[RUN_FOLDER] = nearest_existing(runs_dir)
     looks = [(place, partial(_below_folder, snapshot, folder)) for place, folder in folders.items()]
     looks += [
         (mount.mount_point, partial(below_mount, snapshot, mount, mount.mount_point))

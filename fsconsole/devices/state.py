@@ -69,6 +69,8 @@ class ListedDevice(Device, frozen=True, kw_only=True):
     """False for a scratch device whose file may get other blocks when it is zeroed."""
     written_bytes_per_s: float = 0.0
     """Rate at which the file of a scratch device was written when it was made; 0: not known."""
+    shares_with: str = ""
+    """What of the running system, or of its runs, is on a disk of the device: "/ and the run folder"; empty if nothing."""
 
     @classmethod
     def of(

@@ -113,6 +113,15 @@ def mounted_numbers(mount: MountEntry, numbers: Mapping[str, int]) -> frozenset[
     return frozenset({mount.device_number, *named} - {0})
 
 
+_SYSTEM_POINTS = frozenset({"/", "/boot", "/efi", "/etc", "/usr", "/var"})
+_BELOW_BOOT = "/boot/"
+
+
+def is_of_system(mount_point: str) -> bool:
+    """Return whether the running system needs what is mounted there, so that nobody is told to unmount it."""
+    return mount_point in _SYSTEM_POINTS or mount_point.startswith(_BELOW_BOOT)
+
+
 def table_uses(devices: Iterable[Device]) -> Iterator[Use]:
     """Yield a use for every mount of a device and for its swap area."""
     for device in devices:
@@ -120,7 +129,8 @@ def table_uses(devices: Iterable[Device]) -> Iterator[Use]:
             if mount.mount_point:
                 where = " in the mount table of PID 1" if mount.seen_in == "init" else ""
                 clause = f"is mounted on {mount.mount_point} ({mount.filesystem}){where}"
-                yield Use(UseKind.MOUNT, number_of(device), clause)
+                is_system = is_of_system(mount.mount_point)
+                yield Use(UseKind.MOUNT, number_of(device), clause, is_system=is_system)
         if device.swap:
             yield Use(UseKind.SWAP, number_of(device), "is in use as swap")
 

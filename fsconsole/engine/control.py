@@ -1,7 +1,7 @@
 """The engine's control socket: a Unix socket in the run's folder for pause, skip, stop-after and stop-now.
 
 Requests only set flags, which the executing thread polls between steps and while it waits. Skip and stop-now also
-kill the programs of the current cell.
+kill the programs of the current cell. A skip is refused unless the cell that it names is the one that runs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import struct
 import threading
 from collections.abc import Callable
 
-from fsconsole.model.events import ControlAnswer, ControlRequested, Verb
+from fsconsole.model.events import ControlAnswer, ControlRequested, InCell, Verb
 from fsconsole.model.wire import MAX_LINE_BYTES, Mismatch, from_line, to_line
 
 _PEER_CREDENTIALS = struct.Struct("iII")
@@ -33,6 +33,10 @@ def end_programs() -> None:
             return
 
 
+class CellNotRunning(Exception):
+    """A skip names a cell that does not run; the text says why, as a clause about that cell."""
+
+
 class Requests:
     """The operator's requests so far; set by the control thread, read by the executing thread.
 
@@ -43,7 +47,9 @@ class Requests:
     def __init__(self, end_programs: Callable[[], None] = lambda: None) -> None:
         self._end_programs = end_programs
         self._changed = threading.Condition()
-        self._in_cell = False
+        self._running: InCell | None = None
+        self._is_interruptible = False
+        self._ended: set[InCell] = set()
         self._skip = False
         self._stop_after = False
         self.paused = False
@@ -51,9 +57,13 @@ class Requests:
         self.stopping_now = False
         """True when the run must end without finishing the current cell."""
 
-    def take(self, verb: Verb) -> None:
-        """Note a request."""
+    def take(self, request: ControlRequested, note: Callable[[ControlRequested], None] = lambda _: None) -> None:
+        """Carry out a request; note is called with it first. Raises CellNotRunning, and changes nothing then."""
+        verb = request.verb
         with self._changed:
+            if verb is Verb.SKIP:
+                self._require_running(request.in_cell)
+            note(request)
             if verb in (Verb.PAUSE, Verb.CONTINUE):
                 self.paused = verb is Verb.PAUSE
             self._skip = self._skip or verb is Verb.SKIP
@@ -61,8 +71,21 @@ class Requests:
             self._stop_after = verb is Verb.STOP_AFTER or (self._stop_after and verb is not Verb.CONTINUE)
             self.stopping_now = self.stopping_now or verb is Verb.STOP_NOW
             self._changed.notify_all()
-            if self._in_cell and verb in (Verb.SKIP, Verb.STOP_NOW):
+            if self._is_interruptible and verb in (Verb.SKIP, Verb.STOP_NOW):
                 self._end_programs()
+
+    def _require_running(self, cell: InCell | None) -> None:
+        """Raise CellNotRunning unless this cell runs and can still be skipped; one that is skipped already may be again."""
+        if cell is None:
+            raise CellNotRunning("the request names none")
+        if cell == self._running:
+            if not (self._is_interruptible or self._skip):
+                raise CellNotRunning("it is ending, with nothing left to skip")
+            return
+        running = "no cell runs now" if self._running is None else f"cell {self._running.cell + 1} runs now"
+        if self._running is not None and self._running.cell == cell.cell:
+            running = "it was started again since"
+        raise CellNotRunning(f"it {'is finished' if cell in self._ended else 'does not run'}, and {running}")
 
     @property
     def interrupting(self) -> bool:
@@ -74,16 +97,23 @@ class Requests:
         """True when no further cell may start."""
         return self._stop_after or self.stopping_now
 
-    def cell_begins(self) -> None:
+    def cell_begins(self, cell: InCell) -> None:
         """Drop a skip that was meant for the previous cell; from now on programs may be killed."""
         with self._changed:
-            self._skip = False
-            self._in_cell = True
+            self._running, self._skip = cell, False
+            self._is_interruptible = True
 
     def cell_releases(self) -> None:
         """From now on let programs finish: the cell releases what it took."""
         with self._changed:
-            self._in_cell = False
+            self._is_interruptible = False
+
+    def cell_ends(self, *, is_final: bool) -> None:
+        """Refuse skips of the current cell from now on; is_final is False after its pilot, since it runs again."""
+        with self._changed:
+            if self._running is not None and is_final:
+                self._ended.add(self._running)
+            self._running, self._is_interruptible = None, False
 
     def wait_while_paused(self) -> None:
         """Block until the run is continued or stopped."""
@@ -99,7 +129,7 @@ class ControlServer:
         path: str,
         requests: Requests,
         *,
-        on_request: Callable[[Verb], None],
+        on_request: Callable[[ControlRequested], None],
         place: Callable[[], str],
     ) -> None:
         self._path = path
@@ -141,14 +171,15 @@ class ControlServer:
         with connection.makefile("rb") as lines:
             line = lines.readline(MAX_LINE_BYTES + 1)
         try:
-            verb = from_line(ControlRequested, line).verb
+            request = from_line(ControlRequested, line)
+            if request.verb is not Verb.STATUS:
+                self._wishes.take(request, self._on_request)
+            answer = ControlAnswer(accepted=True, step=self._place(), why="")
         except Mismatch as error:
-            connection.sendall(to_line(ControlAnswer(accepted=False, step=self._place(), why=str(error))))
-            return
-        if verb is not Verb.STATUS:
-            self._on_request(verb)
-            self._wishes.take(verb)
-        connection.sendall(to_line(ControlAnswer(accepted=True, step=self._place(), why="")))
+            answer = ControlAnswer(accepted=False, step=self._place(), why=str(error))
+        except CellNotRunning as error:
+            answer = ControlAnswer(accepted=False, step=self._place(), why=str(error), is_over=True)
+        connection.sendall(to_line(answer))
 
 
 def _listen(path: str) -> socket.socket:

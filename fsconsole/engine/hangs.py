@@ -21,7 +21,7 @@ from fsconsole.errors.targets import DeviceHangs, DeviceStandsStill
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.last_word import leave
 from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.events import CellFinished, Outcome, RunFinished, StepFinished, Verb
+from fsconsole.model.events import CellFinished, ControlRequested, Outcome, RunFinished, StepFinished, Verb
 from fsconsole.model.plan import Cell, StepKind
 from fsconsole.system.files import read_int_or
 from fsconsole.system.locks import FileLock
@@ -192,7 +192,7 @@ def _give_up(detector: HangDetector, folder: RunFolder, lock: FileLock) -> NoRet
         raise ValueError("no hang was found")
     is_stopped = watched.requests.stopping_now
     # If the thread returns after all, it must start nothing more.
-    watched.requests.take(Verb.STOP_NOW)
+    watched.requests.take(ControlRequested(Verb.STOP_NOW))
     if is_stopped:
         finished = RunFinished(Outcome.STOPPED, f"stopped as asked, but {hang}", hang.hint, ExitCode.STOPPED)
     else:

@@ -17,7 +17,7 @@ from fsconsole.devices.evidence import GateContext
 from fsconsole.devices.fingerprint import NOT_COUNTED, bytes_between, is_written, left_digest, sectors_written
 from fsconsole.devices.gate import GateReport, inspect_device, require, require_same, take_fingerprint
 from fsconsole.devices.graph import number_of
-from fsconsole.devices.hazards import RESYNCING
+from fsconsole.devices.hazards import RESYNCING, SCRATCH_KEPT
 from fsconsole.devices.identity import absence, differences, lasting_differences, read_identity
 from fsconsole.devices.md import kernel_name
 from fsconsole.devices.snapshot import discover, find_device, system_numbers, take_snapshot
@@ -54,7 +54,7 @@ from fsconsole.model.events import RequestRenewed
 from fsconsole.model.plan import Cell
 from fsconsole.model.run import RunRequest, Target
 from fsconsole.model.state import RunState
-from fsconsole.plan.expand import array_uuid, moved_plan
+from fsconsole.plan.expand import array_uuid, cell_uuid, moved_plan
 from fsconsole.preflight.prepare import agreed_target, target_spec
 from fsconsole.system.block import notice_medium
 from fsconsole.system.files import boot_id
@@ -467,6 +467,7 @@ def look_again(folder: RunFolder, executor: Executor) -> Renewal:
             report = prover.prove_target(target)
         except (DeviceChanged, ConsentMissing, ConsentOutdated) as error:
             why = error
+        is_killed = isinstance(why, ConsentOutdated) and why.why == KILLED.reason
         if unsealed:
             why = ConsentOutdated(request.run_id, target.path, unsealed)
         if why is None:
@@ -476,8 +477,32 @@ def look_again(folder: RunFolder, executor: Executor) -> Renewal:
             # Consent can't make the figures of another device comparable.
             if changed := lasting_differences(target.identity, report.identity):
                 raise DeviceChanged(target.path, "; ".join(changed)) from why
+            if is_killed and not unsealed:
+                report = _as_left_by_killed(report)
+                why = ConsentOutdated(request.run_id, target.path, _killed_words(moved, target.path, report))
             unproven.append(UnprovenTarget((target,), report, why))
     return Renewal(moved, request != state.request, tuple(unproven), tuple(proven))
+
+
+def _as_left_by_killed(report: GateReport) -> GateReport:
+    """Return the report without the note that no run left the content: the run itself was interrupted on it."""
+    loop = report.device.loop
+    if loop is None or not loop.is_in_place:
+        return report
+    return replace(report, hazards=tuple(hazard for hazard in report.hazards if hazard.check != SCRATCH_KEPT))
+
+
+def _killed_words(state: RunState, path: str, report: GateReport) -> str:
+    """Return what the cell that an engine was killed in has to do with what is on its device now, as a clause."""
+    cells = state.request.plan.cells
+    writing = (cell for cell in state.cells if path in cells[cell.index].devices and cell.steps)
+    last = max(writing, key=lambda cell: (cell.attempt, cell.steps[-1].started_monotonic_ns))
+    uuid = cell_uuid(state.request.run_id, last.index)
+    made = [each.signature.type for each in report.found if each.signature.uuid == uuid]
+    lead = f"the engine was killed in the middle of cell {last.index + 1}"
+    if not made:
+        return f"{lead}, and what is on it now is not known to be that cell's"
+    return f"{lead}, which made the {made[0]} that is on it now; what else was written to it since is not known"
 
 
 def renew(folder: RunFolder, renewal: Renewal, code: str) -> None:

@@ -237,7 +237,7 @@ def _acquire(
     control = ControlServer(
         folder.control,
         requests,
-        on_request=lambda verb: journal.note(events.ControlRequested(verb)),
+        on_request=journal.note,
         place=sampler.place_in_words,
     )
     stack.callback(control.close)
@@ -312,8 +312,7 @@ def _listen_to_signals(detector: HangDetector) -> None:
     def take() -> None:
         watched = detector.watched
         if watched is not None:
-            watched.journal.note(events.ControlRequested(Verb.STOP_NOW))
-            watched.requests.take(Verb.STOP_NOW)
+            watched.requests.take(events.ControlRequested(Verb.STOP_NOW), watched.journal.note)
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         # A handler interrupts the main thread, which may hold locks: it only starts a thread.
@@ -387,8 +386,7 @@ def _pause(run: RunWork) -> None:
     hint = f"End that process, then `fsconsole stop --continue {run.request.run_id}`; failed cells stay failed."
     reason = f"paused: {run.prover.blocked_by}"
     run.journal.record(events.WarningRaised(None, run.attempt, events.WarningKind.OTHER_IO, reason, hint))
-    run.journal.note(events.ControlRequested(Verb.PAUSE))
-    run.requests.take(Verb.PAUSE)
+    run.requests.take(events.ControlRequested(Verb.PAUSE), run.journal.note)
 
 
 def run_cell(run: RunWork, cell: Cell) -> Outcome:
@@ -421,6 +419,8 @@ def _with_pilots(run: RunWork, cell: Cell) -> Cell:
 
 def run_steps_of(run: RunWork, cell: Cell, pilot: Pilot | None = None) -> Outcome:
     """Execute a cell, or its pilot, and return its outcome; raises errors that are not a result of the cell."""
+    # Before the journal has it: whoever reads there that it runs may skip it.
+    run.requests.cell_begins(events.InCell(cell.index, run.attempt))
     run.journal.record(events.CellStarted(cell.index, run.attempt), durable=True)
     if cell.unavailable:
         return _finish(run, cell, Outcome.UNAVAILABLE, cell.unavailable)
@@ -459,7 +459,6 @@ def _run_steps(run: RunWork, cell: Cell, pilot: Pilot | None) -> tuple[Outcome, 
     lost_before = run.journal.dropped_samples
     throttles = read_throttles()
     with KernelLog() as kernel_log:
-        run.requests.cell_begins()
         run.beside.cell_begins()
         run.sampler.forget_gaps()
         with ExitStack() as stack:
@@ -592,5 +591,6 @@ def _with_absence(work: CellWork, result: StepResult) -> StepResult:
 
 
 def _finish(run: RunWork, cell: Cell, outcome: Outcome, reason: str) -> Outcome:
+    run.requests.cell_ends(is_final=outcome is not Outcome.PENDING)
     run.journal.record(events.CellFinished(cell.index, run.attempt, outcome, reason), durable=True)
     return outcome

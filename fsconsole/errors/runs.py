@@ -303,6 +303,20 @@ class RequestRefused(FsconsoleError):
     advice = "Use the fsconsole version that started the run; `fsconsole results {run}` names its version."
 
 
+class CellNotSkipped(FsconsoleError):
+    run: str
+    cell: int
+    why: str
+    sentence = "Cell {cell} of run {run} is not skipped: {why}."
+    advice = "`fsconsole stop --skip {run}` skips the cell that runs now."
+
+
+class NothingToSkip(FsconsoleError):
+    run: str
+    sentence = "Run {run} is between cells: there is nothing to skip."
+    advice = "`fsconsole attach {run}` shows when the next cell begins."
+
+
 class RunComplete(FsconsoleError, exit_code=ExitCode.RUN_COMPLETE):
     run: str
     sentence = "Run {run} has nothing left to do."

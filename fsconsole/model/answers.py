@@ -275,6 +275,8 @@ class PlanAnswer(Document, frozen=True):
     """Of --directory: nothing is formatted, and targets are none."""
     rows: tuple[str, ...] = ()
     """Labels of the variants that have a cell which can run, the baseline's first."""
+    resumes: tuple[str, ...] = ()
+    """Of a run that is resumed: what was interrupted, what is lost and what is kept, in sentences."""
 
     @property
     def refused(self) -> bool:

@@ -311,10 +311,12 @@ class CellFinished(InCell, frozen=True):
     reason: str = ""
 
 
-class ControlRequested(Wire, frozen=True):
+class ControlRequested(Wire, frozen=True, omit_defaults=True):
     """Somebody asks the engine for something: a line on its socket, and an observation."""
 
     verb: Verb
+    in_cell: InCell | None = None
+    """The cell that the operator saw running; only a skip depends on it. None: between cells, or not known."""
 
 
 class RunInterrupted(Wire, frozen=True):
@@ -361,9 +363,11 @@ Observation = (
 # What passes through a run's control socket: one request line, one answer line.
 
 
-class ControlAnswer(Wire, frozen=True):
+class ControlAnswer(Wire, frozen=True, omit_defaults=True):
     """Answer of the engine to a request: accepted or not, the current step, and why not."""
 
     accepted: bool
     step: str
     why: str
+    is_over: bool = False
+    """True if a skip was refused because its cell no longer runs. Left out if False: older clients know no such field."""

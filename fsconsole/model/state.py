@@ -10,6 +10,7 @@ from fsconsole.model.events import (
     CommandFinished,
     DeviceLeft,
     FeatureSeen,
+    InCell,
     LookTaken,
     Outcome,
     PilotFinished,
@@ -133,6 +134,11 @@ class RunState:
     def is_open(self) -> bool:
         """True if a cell is still to be run, or to be finished."""
         return any(cell.status in OPEN_STATUSES for cell in self.cells)
+
+    @property
+    def running_cell(self) -> InCell | None:
+        """The current cell with its attempt, as a skip names it; None between cells."""
+        return None if self.current_cell is None else InCell(self.current_cell, self.cells[self.current_cell].attempt)
 
     @property
     def current_step(self) -> StepState | None:

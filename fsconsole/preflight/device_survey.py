@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -12,12 +12,12 @@ from fsconsole.catalog.loader import load_catalog
 from fsconsole.devices.ask import silent_among
 from fsconsole.devices.claims import lock_paths
 from fsconsole.devices.content import probe_all
-from fsconsole.devices.evidence import GateContext
+from fsconsole.devices.evidence import RUN_FOLDER, GateContext, SystemPlace
 from fsconsole.devices.gather import gather
-from fsconsole.devices.graph import DeviceGraph, tree_rows
-from fsconsole.devices.hazards import find_hazards
-from fsconsole.devices.snapshot import MachineSnapshot, find_device, take_snapshot
-from fsconsole.devices.state import Claim, ListedDevice, device_state
+from fsconsole.devices.graph import DeviceGraph, number_of, tree_rows
+from fsconsole.devices.hazards import HOLDS_SYSTEM, find_hazards
+from fsconsole.devices.snapshot import MachineSnapshot, find_device, system_places, take_snapshot
+from fsconsole.devices.state import Claim, DeviceState, ListedDevice, device_state
 from fsconsole.errors import FsconsoleError
 from fsconsole.model.device import Device, Hazard, Signature
 from fsconsole.plan.arrays import stripes_of
@@ -53,10 +53,11 @@ def take(paths: tuple[str, ...], runs_dir: str) -> DeviceSurvey:
     nothing: _Look = ((), None)
     seen = tuple(replace(device, signatures=looks.get(device.name, nothing)[0]) for device in snapshot.devices)
     graph, names, listed = DeviceGraph(seen), {device.name for device in chosen}, []
+    places = _places(snapshot, runs_dir)
     for device in (row.device for row in tree_rows(seen) if row.device.name in names):
         _, hazards = looks.get(device.name, nothing)
         stripes = stripes_of(device, graph.down(device)).sentences
-        state = device_state(device, graph, hazards)
+        state = _with_system(device_state(device, graph, hazards), device, places)
         # As a plan takes it: the console counts a draft with these, as `fsconsole plan` and Confirm do.
         spec = target_spec(device, graph)
         listed.append(
@@ -68,9 +69,30 @@ def take(paths: tuple[str, ...], runs_dir: str) -> DeviceSurvey:
                 can_discard=spec.can_discard,
                 keeps_blocks=spec.keeps_blocks,
                 written_bytes_per_s=spec.bytes_per_s,
+                shares_with=" and ".join(_shared_places(device, graph, places)),
             )
         )
     return DeviceSurvey(tuple(listed), tuple(notes))
+
+
+def _places(snapshot: MachineSnapshot, runs_dir: str) -> tuple[SystemPlace, ...]:
+    """Return where the running system and its runs lie; nothing if that can't be determined."""
+    try:
+        return system_places(snapshot, runs_dir)[0]
+    except (OSError, LookupError):
+        return ()
+
+
+def _with_system(state: DeviceState, device: Device, places: Sequence[SystemPlace]) -> DeviceState:
+    """Return the state of a device, with words if the running system is on it."""
+    is_system = any(place.place != RUN_FOLDER and number_of(device) in place.numbers for place in places)
+    return replace(state, text=f"{state.text}; {HOLDS_SYSTEM}") if is_system else state
+
+
+def _shared_places(device: Device, graph: DeviceGraph, places: Sequence[SystemPlace]) -> Iterator[str]:
+    """Yield the places that are on one of the device's disks."""
+    numbers = frozenset(number_of(layer) for layer in graph.down(device))
+    return iter(dict.fromkeys(place.place for place in places if place.numbers & numbers))
 
 
 def _look_at(chosen: Sequence[Device], snapshot: MachineSnapshot, runs_dir: str, notes: list[str]) -> dict[str, _Look]:

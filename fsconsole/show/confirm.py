@@ -72,6 +72,8 @@ def offer_rows(
     """
     rows = [row for words in strayed for row in block(f"REFUSED: {words}", width, "bad")]
     rows += [TextLine("")] if strayed else []
+    rows += [row for sentence in offer.resumes for row in block(sentence, width)]
+    rows += [TextLine("")] if offer.resumes else []
     if changed:
         said = (TextLine("Checked again: it has changed since you agreed:", "bad"),)
         rows += [*said, *(row for words in changed for row in block(words, width, "bad")), TextLine("")]

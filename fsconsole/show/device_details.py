@@ -10,7 +10,7 @@ from fsconsole.devices.state import Claim
 from fsconsole.model.answers import ReadTestAnswer
 from fsconsole.model.device import Device, Hazard, MdArray
 from fsconsole.plan.arrays import stripes_of
-from fsconsole.show.devices import NEEDS_ROOT, ListedEntry, Listing, kind_of, medium_of, remedy
+from fsconsole.show.devices import NEEDS_ROOT, ListedEntry, Listing, is_never_freed, kind_of, medium_of, remedy
 from fsconsole.text import pad_right, printable, wrap
 from fsconsole.units import format_bytes, format_bytes_exact, format_percent, format_rate, format_seconds, instant
 
@@ -67,7 +67,7 @@ def _wiping(entry: ListedEntry, listing: Listing, *, is_root: bool) -> Iterator[
         rate = f" at {format_rate(array.speed_bytes_s)}" if array.speed_bytes_s is not None else ""
         yield "progress", f"{array.action} {format_percent(array.progress_percent)}{left}{rate}", "warning"
     if claim is Claim.IN_USE:
-        yield "to free it", remedy(entry, listing), ""
+        yield "instead" if is_never_freed(entry) else "to free it", remedy(entry, listing), ""
     for hazard in entry.refusals:
         yield "refused", _reason(hazard, entry.device), "warning"
     is_own = entry.device.is_scratch and all(hazard.check not in ASKED_OF_SCRATCH for hazard in entry.hazards)

@@ -7,10 +7,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 
 from fsconsole.client.children import decoded
+from fsconsole.devices.evidence import RUN_FOLDER
 from fsconsole.devices.graph import DeviceGraph, TreeRow, tree_rows
-from fsconsole.devices.hazards import ASKED_OF_SCRATCH
+from fsconsole.devices.hazards import ASKED_OF_SCRATCH, HOLDS_SYSTEM
 from fsconsole.devices.identity import listed_identity
 from fsconsole.devices.state import Claim, DevicesAnswer, DeviceState, ListedDevice, device_state, holdings
+from fsconsole.devices.uses import is_of_system
 from fsconsole.model import DEFAULT_SCRATCH_DIR
 from fsconsole.model.device import Device, Hazard, Identity, MdArray, Signature, Verdict
 from fsconsole.show.identities import COMPARED, others
@@ -109,6 +111,8 @@ class ListedEntry:
     row: TreeRow
     state: DeviceState
     hazards: tuple[Hazard, ...] = ()
+    shares_with: str = ""
+    """What of the running system, or of its runs, is on its disk; empty if nothing."""
 
     @property
     def device(self) -> Device:
@@ -188,7 +192,8 @@ def entries_of(listed: Iterable[ListedDevice]) -> tuple[ListedEntry, ...]:
     """Return devices in the order of their tree."""
     found = {one.name: one for one in listed}
     rows = tree_rows(tuple(one.device for one in found.values()))
-    return tuple(ListedEntry(row, found[row.device.name].state, found[row.device.name].hazards) for row in rows)
+    seen = ((row, found[row.device.name]) for row in rows)
+    return tuple(ListedEntry(row, one.state, one.hazards, one.shares_with) for row, one in seen)
 
 
 def with_words(entries: Iterable[ListedEntry], words: str) -> tuple[ListedEntry, ...]:
@@ -394,7 +399,7 @@ def _tick(entry: ListedEntry, ticked: Collection[str]) -> tuple[str, str]:
 
 
 NEEDS_ROOT = "leave with q, then `sudo fsconsole`."
-_SYSTEM = frozenset({"/", "/boot", "/boot/efi", "/usr", "/var"})
+_INSTEAD = "Make a scratch device with n, or choose another disk"
 
 
 def refusal(entry: ListedEntry, listing: Listing, *, is_root: bool) -> str:
@@ -410,15 +415,27 @@ def refusal(entry: ListedEntry, listing: Listing, *, is_root: bool) -> str:
     return ""
 
 
+def is_never_freed(entry: ListedEntry) -> bool:
+    """Return whether the running system, or its runs, may use a device that is in use."""
+    return bool(entry.shares_with) or any(is_of_system(mount.mount_point) for mount in entry.device.mounts)
+
+
 def remedy(entry: ListedEntry, listing: Listing) -> str:
     """Return what frees a device that is in use, or what to choose instead."""
-    return next(_remedies(entry.device, listing), "Choose another, or free it first.")
+    device = entry.device
+    if HOLDS_SYSTEM in entry.state.text:
+        return f"{_INSTEAD}."
+    if any(is_of_system(mount.mount_point) for mount in device.mounts):
+        return f"It {HOLDS_SYSTEM}. {_INSTEAD}."
+    if entry.shares_with == RUN_FOLDER:
+        return f"Its disk holds {RUN_FOLDER}: keep runs on another disk (--runs). {_INSTEAD}."
+    if entry.shares_with:
+        return f"Its disk holds the running system ({entry.shares_with}), which is never wiped. {_INSTEAD}."
+    return next(_remedies(device, listing), "Choose another, or free it first.")
 
 
 def _remedies(device: Device, listing: Listing) -> Iterator[str]:
     points = [mount.mount_point for mount in device.mounts]
-    if _SYSTEM.intersection(points):
-        yield "This machine runs from it: choose another."
     if any(points):
         first = next(point for point in points if point)
         yield f"If nobody needs what is on it: `umount {shlex.quote(first)}`."

@@ -318,19 +318,23 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share < _LARGEST_SHOWN else f"over {100 * _LARGEST_SHOWN:,.0f} %"
 
 
-def renewal_lines(
+def renewal_lines(  # noqa: PLR0913 (each is a fact of its own)
     plan: Plan,
     targets: Sequence[TargetAnswer],
     command: str,
     proven: Sequence[TargetAnswer] = (),
+    sentences: Sequence[str] = (),
     *,
     width: int,
 ) -> Iterator[str]:
     """Yield what is left of a run, the loss that needs consent again, and the command that resumes it.
 
     plan holds only the cells that are left; targets are empty where nothing has to be asked, proven are the others.
+    sentences say what was interrupted, lost and kept.
     """
     yield from _head(plan, width)
+    for sentence in sentences:
+        yield from hanging("", sentence, width)
     if targets:
         yield from _targets(targets, width)
     if proven:

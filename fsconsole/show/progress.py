@@ -98,6 +98,18 @@ def place_words(state: RunState, now_ns: int, *, per_cell_s: float | None = None
     return f"{paused}{cell}, about {left} left"
 
 
+_MOST_NAME = 80
+"""Columns of a name in a question: two lines of a dialog, with its number and round."""
+
+
+def describe_cell(state: RunState, index: int, name: str) -> str:
+    """Return a cell with what its row is called and its round: "cell 7 of 20, ext4 data=ordered, round 2"."""
+    plan = state.request.plan
+    cell = plan.cells[index]
+    number = "" if plan.repeats == 1 else f", round {cell.repeat}{' repeated' if cell.redo else ''}"
+    return f"cell {index + 1} of {len(state.cells)}, {shorten_middle(printable(name), _MOST_NAME)}{number}"
+
+
 def run_words(state: RunState, now_ns: int, *, per_cell_s: float | None = None) -> str:
     """Return the cells that have ended, of those that can run, and the time left: "22/48 cells, 2 can't run  about 4 min left"."""
     if state.status not in (RunStatus.RUNNING, RunStatus.PAUSED):

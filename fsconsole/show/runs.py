@@ -12,9 +12,9 @@ from fsconsole.errors import FsconsoleError
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.figures import Publication
 from fsconsole.model.metrics import Metric
-from fsconsole.model.state import OPEN_STATUSES, CellState, CellStatus, RunState
+from fsconsole.model.state import CellState, CellStatus, RunState
 from fsconsole.results.advice import advise
-from fsconsole.results.figures import RESUME, count_cells, repeated_words
+from fsconsole.results.figures import RESUME, repeated_words
 from fsconsole.results.grid import build_grid
 from fsconsole.results.requirements import requirements_of
 from fsconsole.results.sides import SideComparison, compare_sides, sides_of
@@ -103,17 +103,6 @@ def refusal_words(name: str, listed: ListedRun) -> str:
     """Return why a run can't be resumed that is over, or whose scratch file is gone."""
     standing, _, why = printable(listed.standing).partition(NOT_RESUMED)
     return f"Run {printable(name)} can't be resumed: {why or standing}."
-
-
-def lost_words(state: RunState | None, wiped: str) -> str:
-    """Return what a resumed run loses, what it keeps, and what it wipes."""
-    wipes = f"{wiped} is wiped again for each cell that is left."
-    if state is None:
-        return f"It continues where it ended: {wipes}"
-    cells, kept = count_cells(state), sum(cell.status is CellStatus.DONE for cell in state.cells)
-    cut = [str(cell.index + 1) for cell in state.cells if cell.status in OPEN_STATUSES and cell.steps]
-    lost = f"Lost: what cell {', '.join(cut)} measured before it was cut short; it starts anew. " if cut else ""
-    return f"{lost}Kept: {kept} of {counted(cells.able, 'cell')}. To go: {cells.left}; {wipes}"
 
 
 @dataclass(frozen=True, slots=True)

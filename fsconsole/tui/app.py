@@ -14,15 +14,20 @@ from importlib import import_module
 from typing import Any, ClassVar
 
 from rich.text import Text
-from textual import work
-from textual.app import App, SystemCommand
+from textual import events, work
+from textual._context import NoActiveAppError, active_message_pump
+from textual.app import App, ScreenError, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
 from textual.command import CommandPalette
+from textual.css.query import NoMatches
 from textual.css.stylesheet import Stylesheet
+from textual.dom import DOMNode, NoScreen
 from textual.filter import LineFilter
 from textual.screen import ModalScreen, Screen
 from textual.scrollbar import ScrollBar
+from textual.widget import MountError, Widget
+from textual.worker import WorkerFailed, get_current_worker
 
 from fsconsole.client.children import Children
 from fsconsole.errors import ConsoleFailed, FsconsoleError, NoTerminal
@@ -49,6 +54,9 @@ _MOST_SHEETS = 1000
 """More than there are: each class of widgets has one."""
 _KEY_WORDS = {"↑": "up", "↓": "down", "←": "left", "→": "right", "⏎": "enter", "⌫": "bksp"}
 """Instead of arrows, which console fonts lack."""
+
+_MISSING = (NoMatches, NoScreen, NoActiveAppError, ScreenError, MountError)
+"""Errors about a widget, a screen or a console that is not there."""
 
 _OPENED = {
     "devices": "the devices",
@@ -110,6 +118,9 @@ class ConsoleApp(App[None], inherit_bindings=False):
         self._last_filters = (GlyphFilter(session.terminal.glyphs), BriefFilter())
         self._colour_filter = ColourFilter()
         self._is_leaving = False
+        """True while the console waits for starts to be cancelled before it ends: only quitting at once is left."""
+        self._is_closing = False
+        """True once the console ends, whatever is pressed."""
         self._going: RunFolder | None = None
         """The run that went on when the console began."""
         self._is_opening = False
@@ -225,6 +236,33 @@ class ConsoleApp(App[None], inherit_bindings=False):
         finally:
             self._is_opening = False
 
+    async def on_event(self, event: events.Event) -> None:
+        if self._is_closing and isinstance(event, (events.InputEvent, events.Paste)):
+            return
+        await super().on_event(event)
+
+    async def _dispatch_action(self, namespace: DOMNode, action_name: str, params: Any) -> bool:
+        # Keys that were pressed together with q are forwarded before it acts.
+        if self._is_closing or (self._is_leaving and action_name != "quit"):
+            return False
+        return await super()._dispatch_action(namespace, action_name, params)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """End with an error, unless what it misses is gone because the console ends or the screen was closed.
+
+        Mounts, messages, timers, callbacks and workers of a screen may all come after its end.
+        """
+        if not self._is_late(error):
+            super()._handle_exception(error)
+
+    def _is_late(self, error: Exception) -> bool:
+        cause: BaseException = error
+        node: object = active_message_pump.get()
+        if isinstance(error, WorkerFailed):
+            cause, node = error.error, get_current_worker().node
+        is_gone = self._exit or (isinstance(node, Widget) and not node.is_attached)
+        return is_gone and isinstance(cause, _MISSING)
+
     async def action_quit(self) -> None:
         """Leave; ctrl+c in a dialog may be meant for that alone, and closes it."""
         if isinstance(self.screen, Dialog) and not self._is_leaving:
@@ -242,8 +280,13 @@ class ConsoleApp(App[None], inherit_bindings=False):
             asked = AskScreen("Quit all the same?", " ".join(lost), yes="Quit")
             self.push_screen(asked, lambda agreed: self._cancel_and_leave() if agreed else None)
 
-    @work(group="leave", exclusive=True)
-    async def _leave(self) -> None:
+    def _leave(self) -> None:
+        if not self._is_closing:
+            self._is_closing = True
+            self._say_farewell()
+
+    @work(group="leave")
+    async def _say_farewell(self) -> None:
         """Leave, and print which runs go on; a disk that doesn't answer delays that by two seconds at most."""
         said: tuple[str, ...] = ()
         with suppress(FsconsoleError, asyncio.TimeoutError):
@@ -251,6 +294,7 @@ class ConsoleApp(App[None], inherit_bindings=False):
         self._exit_with((*said, *filter(None, [self.session.kept])))
 
     def _exit_with(self, said: Iterable[str]) -> None:
+        self._is_closing = True
         left = "\n".join(map(printable, said))
         self.exit(message=Text(left) if left else None)
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from fsconsole.engine import runner
 from fsconsole.engine.steps import HANDLERS
 from fsconsole.engine.work import StepFailed
-from fsconsole.model.events import Verb
+from fsconsole.model.events import ControlRequested, InCell, Verb
 from fsconsole.model.plan import StepKind
 
 
@@ -31,7 +31,7 @@ def skip_at_mount() -> None:
         def run(self, command):
             result = super().run(command)
             if command.argv[:3] == ("mount", "-t", "ext4") and requests:
-                requests.pop().take(Verb.SKIP)
+                requests.pop().take(ControlRequested(Verb.SKIP, InCell(0, 1)))
             return result
 
     runner.Requests, runner.RealExecutor = Requests, Executor
@@ -91,7 +91,7 @@ def fails_first() -> None:
             requests.append(self)
 
     def fail(_work, _step):
-        requests[0].take(Verb.STOP_AFTER)
+        requests[0].take(ControlRequested(Verb.STOP_AFTER))
         raise StepFailed("made to fail")
 
     runner.Requests = Requests
@@ -103,8 +103,8 @@ def stop_in_proof() -> None:
     requests = []
 
     class Requests(runner.Requests):
-        def cell_begins(self):
-            super().cell_begins()
+        def cell_begins(self, cell):
+            super().cell_begins(cell)
             requests.append(self)
 
     class Executor(runner.RealExecutor):
@@ -112,7 +112,7 @@ def stop_in_proof() -> None:
             result = super().run(command)
             if command.argv[0] != "wipefs" or not requests:
                 return result
-            requests.pop().take(Verb.STOP_NOW)
+            requests.pop().take(ControlRequested(Verb.STOP_NOW))
             return replace(result, exit_code=-9, stdout=b"")
 
     runner.Requests, runner.RealExecutor = Requests, Executor

@@ -17,7 +17,9 @@ import termios
 
 import pytest
 
+from fsconsole.client.children import ask
 from fsconsole.errors import ExitCode
+from fsconsole.errors.runs import CellNotSkipped, RequestRefused
 from fsconsole.journal.events import Cursor
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
@@ -44,6 +46,7 @@ from tests.loop.runs import (
     wait_for_end,
     written,
 )
+from tests.tui.on_a_pty import read_for
 from tests.unit.cli.contract import checked
 
 TWO_CELLS_PLAN = UNHURRIED_PLAN.replace(', "journal"]', "]")
@@ -182,8 +185,12 @@ def test_a_run_is_paused_between_cells_goes_on_skips_a_cell_and_stops_after_one(
         run.freeze(1)
         seen = run.observations
         assert seen.index(ControlRequested(Verb.CONTINUE)) < seen.index(CellStarted(1, 1))
+        seen = run.state.running_cell
         run.ask("--skip")
         run.freeze(2)
+        # The answer to a question that was asked in the cell before.
+        with pytest.raises(CellNotSkipped, match="it is finished, and cell 3 runs now"):
+            ask(run.folder, Verb.SKIP, seen)
         assert "Stopping after the current cell (cell 3, workload" in run.ask()
         run.thaw()
         errors = run.ended(viewer, ExitCode.STOPPED, DONE, SKIPPED, DONE, PENDING)
@@ -225,7 +232,7 @@ def test_one_ctrl_c_stops_after_the_cell_and_does_not_reach_the_engine_and_a_sec
     wait_until(lambda: run.asked() == [Verb.STOP_AFTER], "the engine is asked")
     run.thaw()
     errors = run.ended(viewer, ExitCode.STOPPED, DONE, PENDING)
-    assert errors.startswith("stopping after this cell; Ctrl-C again stops immediately\n")
+    assert errors.startswith("stopping after this cell (cell 1, workload")
     viewer = run.take_up(1)
     for asked in ([Verb.STOP_AFTER], [Verb.STOP_AFTER, Verb.STOP_NOW]):
         os.killpg(viewer.pid, signal.SIGINT)
@@ -286,6 +293,33 @@ def test_ctrl_c_on_an_attached_viewer_leaves_the_run_alone(living):
     os.killpg(attached.pid, signal.SIGINT)
     _, errors = rest_of(attached)
     assert (attached.returncode, errors) == (ExitCode.INTERRUPTED, "")
+    assert living.asked() == []
+
+
+def test_skip_of_cell_that_does_not_run_is_refused(living):
+    refused = fsconsole("stop", "--runs", living.runs, "--skip", "--cell", "2")
+    name = living.folder.name
+    assert refused.returncode == ExitCode.FAILURE
+    assert f"Cell 2 of run {name} is not skipped: it does not run, and cell 1 runs now." in refused.stderr
+    assert fsconsole("stop", "--runs", living.runs, "--now", "--cell", "1").returncode == ExitCode.USAGE
+    # What a client of an older version sends, which names no cell.
+    with pytest.raises(RequestRefused, match="the request names none"):
+        ask(living.folder, Verb.SKIP)
+    assert living.asked() == []
+
+
+def test_skip_on_terminal_asks_about_named_cell(living):
+    terminal, inner = pty.openpty()
+    asking = living.view("stop", "--runs", living.runs, "--skip", stdin=inner, stderr=inner)
+    os.close(inner)
+    asked = b""
+    while b"[y/N]" not in asked:
+        asked += os.read(terminal, 1000)
+    assert b"Skip cell 1 of 2, ext4 data=" in asked
+    os.write(terminal, b"n\n")
+    assert asking.wait(timeout=30) == ExitCode.FAILURE
+    assert b"Nothing is skipped." in read_for(terminal, 5.0)
+    os.close(terminal)
     assert living.asked() == []
 
 

@@ -17,6 +17,7 @@ from fsconsole.client.engine import remove_owned_scratch
 from fsconsole.devices import scratch
 from fsconsole.devices.content import BLOCK_BYTES, sample_offsets
 from fsconsole.devices.gate import inspect_device
+from fsconsole.devices.hazards import SCRATCH_KEPT
 from fsconsole.engine.proof import Prover, look_again, renew
 from fsconsole.errors import ExitCode
 from fsconsole.errors.targets import ConsentOutdated, DeviceChanged
@@ -92,7 +93,7 @@ def test_a_device_whose_wipe_was_cut_short_is_asked_about_again(blank: str, tmp_
     folder = killed(blank, tmp_path, StepKind.EQUALISE)
     resume, again = ("resume", *runs_of(folder)), f"fsconsole resume {folder.name}"
     with unchanged(blank):
-        names = (blank, "the engine was killed in the middle of a cell", f"{again} --show")
+        names = (blank, "the engine was killed in the middle of cell ", f"{again} --show")
         fails(ExitCode.CONSENT_MISSING, *resume, names=names)
         told = consent_of(folder)
         codes = tried((told, read_state(folder).request.targets[0].consent, "00000-00000-00000"), (told,))
@@ -120,6 +121,35 @@ def test_a_device_whose_wipe_was_cut_short_is_asked_about_again(blank: str, tmp_
     in_one_line = " ".join(printed.replace("\\\n", " ").split())
     assert f" {again} --runs {runs_of(folder)[1]} --consent {consent}" in in_one_line
     finish(folder, "--consent", consent)
+
+
+@pytest.mark.parametrize("kind", ["scratch", "other"])
+def test_resume_after_kill_tells_one_story(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """What was interrupted, what is on the device, what is lost, and the code: nothing of it contradicts the rest."""
+    made = request.getfixturevalue("own_scratch" if kind == "scratch" else "blank")
+    device = made.device if kind == "scratch" else made
+    folder = killed(device, tmp_path, StepKind.WORKLOAD)
+    with unchanged(device):
+        answer = shown(folder)
+        printed = " ".join(command("resume", *runs_of(folder), "--show").stdout.split())
+    ending, kept = (
+        "Interrupted: cell 2 of 2, ext4 data=writeback, in its workload: the engine died.",
+        "Kept: 1 of 2 cells.",
+    )
+    made_by = "the engine was killed in the middle of cell 2, which made the ext4 that is on it now"
+    (target,) = answer["targets"]  # type: ignore[misc]
+    assert answer["resumes"][0] == ending  # type: ignore[index]
+    assert target["changed"].startswith(made_by)
+    assert SCRATCH_KEPT not in {hazard["check"] for hazard in target["hazards"]}
+    for words in (ending, kept, "would be LOST: ext4", made_by, f"--consent {answer['consent']}"):
+        assert words in printed
+    assert "no run of fsconsole" not in printed
+    fails(ExitCode.CONSENT_MISSING, "resume", *runs_of(folder), names=(device, made_by))
+    # Another filesystem is not called the cell's.
+    run("mkfs.ext4", "-q", "-F", device)
+    (target,) = shown(folder)["targets"]  # type: ignore[misc]
+    assert "what is on it now is not known to be that cell's" in target["changed"]
+    finish(folder)
 
 
 @pytest.mark.soak

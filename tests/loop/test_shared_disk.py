@@ -31,6 +31,7 @@ from tests.loop.gate_cases import inspect, partitioned, questions, refusals, wri
 from tests.loop.runs import (
     TINY_PLAN,
     UNHURRIED_PLAN,
+    fsconsole,
     is_in,
     new_run,
     succeed,
@@ -73,6 +74,10 @@ def test_a_free_partition_is_asked_about_and_the_rest_of_its_disk_stays_refused(
     assert report.needs_consent
     assert "system-disk" in refusals(inspect(system.disk, runs_dir=system.runs))
     assert {"system-disk", "mounted"} <= set(refusals(inspect(system.one, runs_dir=system.runs)))
+    for part in (system.disk, system.one):
+        for hazard in inspect(part, runs_dir=system.runs).refusals:
+            assert "umount" not in hazard.hint
+            assert "--runs" in hazard.hint
     run("mkswap", "-q", system.two)
     assert set(refusals(inspect(system.two, runs_dir=system.runs))) == {"system-disk"}
     run("wipefs", "-q", "--all", system.two)
@@ -94,6 +99,25 @@ def test_partition_beside_the_system_is_refused_by_label(system: SystemDisk, tmp
         ExitCode.DEVICE_REFUSED, *words, system.two, names=("the run folder and is named in /etc/fstab",), under=under
     )
     assert command(*words, system.three, under=under).returncode == 0
+
+
+def test_disk_of_root_is_refused_without_release_hint(tmp_path: Path) -> None:
+    """Reads the machine's own disk, and writes nothing: every command here only looks, or is refused before it acts."""
+    root = run("findmnt", "--noheadings", "--output", "SOURCE", "--target", "/").strip()
+    if not root.startswith("/dev/"):
+        pytest.skip("/ lies on no block device here")
+    runs = str(tmp_path / "runs")
+    plan = written(tmp_path, TINY_PLAN)
+    for words in (("plan", plan), ("run", plan), ("quick", "ext4")):
+        refused = fsconsole(*words, "--device", root, "--runs", runs)
+        assert refused.returncode == ExitCode.DEVICE_MOUNTED, words
+        said = refused.stderr.replace("\n", " ")
+        assert f"{root} holds the running system; never wiped." in said
+        assert "`fsconsole scratch create --size" in said
+        assert "umount" not in said.partition("holds the running system")[2]
+    (listed,) = json.loads(succeed("devices", root, "--json"))["devices"]
+    assert listed["state"]["text"].endswith("; holds the running system; never wiped")
+    assert listed["shares_with"].startswith("/")
 
 
 def test_the_disk_is_locked_only_while_a_tool_writes_and_no_second_run_gets_onto_it(

@@ -152,7 +152,7 @@ def test_ctrl_c_beside_a_run_asks_and_d_leaves_it_alive(
     workers = freeze_load(folder)
     terminal.wait_for(*LIVE["linux"])
     terminal.press("C-c")
-    terminal.wait_for("d detach, a stop after this cell, X stop now")
+    terminal.wait_for("d detach, a stop after cell 1 of 3, ext4 data=", "X stop now")
     terminal.press("d")
     left = terminal.wait_for("The run goes on", f"fsconsole attach {folder.name}", f"{ENDED} 0")
     assert_fits(left)
@@ -233,7 +233,7 @@ def ticked(console: Terminal) -> None:
 
 def stopped(console: Terminal, folder: RunFolder) -> None:
     console.press("X")
-    console.wait_for("Stop the run now?")
+    console.wait_for("Stop the run now, in cell ")
     console.press("y")
     wait_until(lambda: not is_alive(folder), "the run's end", LIMIT_S)
     console.wait_for("stopped in ")

@@ -15,6 +15,8 @@ from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.events import (
     CellFinished,
     CellStarted,
+    ControlRequested,
+    InCell,
     Observation,
     Outcome,
     RunInterrupted,
@@ -48,11 +50,21 @@ class Living:
     folder: RunFolder
     journal: JournalWriter
     lock: FileLock
-    asked: list[Verb] = field(default_factory=list)
+    requests: Requests = field(default_factory=Requests)
+    requested: list[ControlRequested] = field(default_factory=list)
+
+    @property
+    def asked(self) -> list[Verb]:
+        """What was asked and not refused."""
+        return [request.verb for request in self.requested]
 
     def record(self, observations: Iterable[Observation]) -> None:
         """Have things happen."""
         for observation in observations:
+            if isinstance(observation, CellStarted):
+                self.requests.cell_begins(InCell(observation.cell, observation.attempt))
+            elif isinstance(observation, CellFinished):
+                self.requests.cell_ends(is_final=True)
             self.journal.record(observation)
 
     def sample(self, step: str = "workload", *, age_s: float = 0.0, cell: int = 0, dirty_bytes: int = 3 * GIB) -> None:
@@ -95,7 +107,7 @@ def living_run(
     journal = JournalWriter(folder)
     lock = FileLock.acquire(folder.lock)
     made = Living(folder, journal, lock)
-    server = ControlServer(folder.control, Requests(), on_request=made.asked.append, place=lambda: "a test")
+    server = ControlServer(folder.control, made.requests, on_request=made.requested.append, place=lambda: "a test")
     try:
         made.record(BEGUN)
         made.sample()

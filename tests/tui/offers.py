@@ -89,3 +89,8 @@ def document(
 
 def said(*targets: object, consent: str = "") -> str:
     return json.dumps(document(*targets, consent=consent), indent=2)
+
+
+def resumed(sentence: str, *targets: object) -> str:
+    """Return what `fsconsole resume --show --json` says of a run: a sentence on it, and targets that need consent."""
+    return json.dumps({**document(*targets, consent="CODE" if targets else ""), "resumes": [sentence]})

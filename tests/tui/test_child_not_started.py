@@ -49,10 +49,10 @@ ACTS = (
     ("5", ("C",), "cleanup"),
     ("5", ("m", "end", "!", "enter"), "runs"),
     ("5", ("x",), "runs"),
-    ("5", ("r", "y"), "resume"),
+    ("5", ("r",), "resume"),
     ("4", ("e", "tab", "enter"), "results"),
     ("3", ("C",), "cleanup"),
-    ("3", ("r", "y"), "resume"),
+    ("3", ("r",), "resume"),
 )
 
 

@@ -53,7 +53,7 @@ async def test_enter_leads_to_the_plan_as_2_does_and_ticks_nothing() -> None:
 
 WHY = {
     "/dev/sda": ("in use (in use: sda1, sda2, sda3)", "Part of it is in use"),
-    "/dev/sda2": ("ext4 mounted on /", "This machine runs from it"),
+    "/dev/sda2": ("ext4 mounted on /", "It holds the running system; never wiped. Make a scratch device"),
     "/dev/sda3": ("swapoff /dev/sda3",),
     "/dev/sdb": ("member of md0", "mdadm --stop /dev/md0"),
     "/dev/md0": ("/dev/md0 is being resynced: it can't be ticked", "Wait until it is done"),

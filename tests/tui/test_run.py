@@ -21,6 +21,7 @@ from fsconsole.model.events import (
     CellFinished,
     CellStarted,
     ControlRequested,
+    InCell,
     Outcome,
     RunFinished,
     StepFinished,
@@ -40,6 +41,7 @@ from fsconsole.tui.widgets.lists import List
 from tests.conftest import wait_until
 from tests.tui.harness import ONE_OF_SIZES, SIZES, WIDE, Scripted, console, drive, picture
 from tests.tui.living import AGAIN, DRAINING, NEXT, living_run
+from tests.tui.offers import resumed
 from tests.tui.recorded import all_recorded, imported, recorded
 from tests.tui.snapshots import assert_looks_as_kept
 from tests.tui.waiting import shows, until
@@ -266,8 +268,8 @@ async def test_a_key_asks_the_engine_and_its_answer_is_said(tmp_path: Path, monk
             assert run.asked == asked
             # What ends a cell is asked about first, and Enter alone goes on.
             for key, question, verb, said_then in (
-                ("S", "Skip this cell?", Verb.SKIP, "Skipping the current cell"),
-                ("X", "Stop the run now?", Verb.STOP_NOW, "Stopping now"),
+                ("S", "Skip cell 1 of 2, ext4 data=ordered?", Verb.SKIP, "Skipping the current cell"),
+                ("X", "Stop the run now, in cell 1 of 2, ext4 data=ordered?", Verb.STOP_NOW, "Stopping now"),
             ):
                 for answer, words in (("enter", "WORKLOAD"), ("y", said_then)):
                     await pilot.press(key)
@@ -292,6 +294,36 @@ async def test_a_key_asks_the_engine_and_its_answer_is_said(tmp_path: Path, monk
     assert f"fsconsole attach {run.folder.name} --runs {tmp_path}" in said[0]
 
 
+async def test_late_answer_skips_no_other_cell(tmp_path: Path) -> None:
+    with living_run(tmp_path, again=True) as run:
+        async with drive(console(folder=run.folder, runs_dir=tmp_path), "3") as pilot:
+            await shows(pilot, "WORKLOAD")
+            await pilot.press("S")
+            await shows(pilot, "Skip cell 1 of 3, ext4 data=ordered, round 1?")
+            run.record(NEXT)
+            await shows(pilot, "Skip cell 1 of 3, ext4 data=ordered, round 1?", "Cell 1 is finished: y skips nothing")
+            await pilot.press("y")
+            await shows(pilot, f"Cell 1 of run {run.folder.name} is not skipped: it is finished, and cell 2 runs now.")
+            assert run.requested == []
+            await pilot.press("S")
+            await shows(pilot, "Skip cell 2 of 3, xfs, round 1?")
+            await pilot.press("y")
+            await shows(pilot, "Skipping the current cell")
+            assert run.requested == [ControlRequested(Verb.SKIP, InCell(1, 1))]
+            # A stop is never refused, wherever the run is by then.
+            await pilot.press("X")
+            await shows(pilot, "Stop the run now, in cell 2 of 3, xfs, round 1?")
+            run.record(AGAIN)
+            await shows(pilot, "That cell is finished: y stops the run in the cell that runs then.")
+            await pilot.press("y")
+            await shows(pilot, "Stopping now")
+            assert run.requested[1:] == [ControlRequested(Verb.STOP_NOW, InCell(1, 1))]
+            run.record((CellFinished(2, 1, Outcome.DONE),))
+            await shows(pilot, "between cells")
+            await pilot.press("S")
+            await shows(pilot, "The run is between cells: there is nothing to skip.")
+
+
 async def test_a_run_that_ends_below_a_question_and_keys_after_its_end_are_told_where_its_figures_are(
     tmp_path: Path,
 ) -> None:
@@ -299,7 +331,7 @@ async def test_a_run_that_ends_below_a_question_and_keys_after_its_end_are_told_
         async with drive(console(folder=run.folder, runs_dir=tmp_path), "3") as pilot:
             await shows(pilot, "WORKLOAD")
             await pilot.press("X")
-            await shows(pilot, "Stop the run now?")
+            await shows(pilot, "Stop the run now, in cell 1 of 2, ext4 data=ordered?")
             run.record((*NEXT, CellFinished(1, 1, Outcome.DONE), RunFinished(Outcome.DONE)))
             run.die()
             await shows(pilot, "The run has ended meanwhile.")
@@ -347,7 +379,7 @@ async def test_a_key_that_toggles_pressed_twice_at_once_asks_and_takes_it_back(t
                 ("a", Verb.STOP_AFTER, "The stop is taken back"),
                 ("p", Verb.PAUSE, "Continuing"),
             ):
-                run.asked.clear()
+                run.requested.clear()
                 await pilot.press(key, key)
                 await shows(pilot, words)
                 assert run.asked == [asked, Verb.CONTINUE]
@@ -423,6 +455,9 @@ async def test_a_dead_run_whose_scratch_file_is_gone_says_so_and_is_not_offered_
     assert children.acted == []
 
 
+PROVEN = "/dev/loop0 holds only what the run left: it is wiped again for each cell that is left."
+
+
 @pytest.mark.usefixtures("_scratch_files")
 async def test_a_dead_run_is_resumed_by_a_child_whose_failure_is_told_with_its_hint(tmp_path: Path) -> None:
     folder = recorded("killed", tmp_path)
@@ -434,13 +469,15 @@ async def test_a_dead_run_is_resumed_by_a_child_whose_failure_is_told_with_its_h
             (refused, "There is no /dev/loop0. Look with devices."),
             ("killed\n", "Run killed goes on."),
         ):
-            children.answers, children.asked = {"resume": answer}, []
+            children.answers, children.asked = {"resume": answer, "resume killed --exact --show": resumed(PROVEN)}, []
             await pilot.press("r")
-            await shows(pilot, "Resume run killed?", "Lost: what cell 6 measured", "is wiped again")
-            assert children.acted == []
+            await shows(pilot, "Resume run killed?", PROVEN)
+            places = ("--runs", str(tmp_path))
+            look = ("resume", "killed", "--exact", "--show", *places, "--json")
+            assert children.acted == [look]
             await pilot.press("y")
             await shows(pilot, told)
-            assert children.acted == [("resume", "killed", "--exact", "--detach", "--runs", str(tmp_path))]
+            assert children.acted == [look, ("resume", "killed", "--exact", "--detach", *places)]
 
 
 @pytest.mark.parametrize("size", [*SIZES, pytest.param(WIDE, marks=pytest.mark.soak)])

@@ -21,7 +21,8 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import list_runs
 from fsconsole.results.table import lay_out
 from fsconsole.show import going
-from fsconsole.show.runs import Digest, RunEntry, digest_of, lost_words, run_lines, runs_table
+from fsconsole.show.resume import resume_sentences
+from fsconsole.show.runs import Digest, RunEntry, digest_of, run_lines, runs_table
 from fsconsole.system.locks import FileLock
 from fsconsole.text import cells_of
 from fsconsole.tui.app import ConsoleApp
@@ -31,6 +32,7 @@ from fsconsole.tui.widgets.lists import Table
 from tests.tui.at_devices import Held
 from tests.tui.device_lists import NO_DEVICES
 from tests.tui.harness import ONE_OF_SIZES, Scripted, console, drive, picture
+from tests.tui.offers import resumed, target
 from tests.tui.recorded import NAMES, all_recorded, imported, recorded
 from tests.tui.waiting import shows, until
 
@@ -173,28 +175,34 @@ async def test_a_resume_asks_about_devices_that_must_be_agreed_to_anew_and_goes_
     tmp_path: Path,
 ) -> None:
     recorded("stopped", tmp_path)
-    refused = Done((), 27, "", "fsconsole: Nobody has consented.\nhint: Look.\n")
-    children = Scripted({"resume stopped --exact --detach": refused})
+    story = "Interrupted: cell 6 of 6, in its mkfs: the engine died."
+    children = Scripted({"resume stopped --exact --show": resumed(story, target("/dev/sdb"))})
     app = console(children, runs_dir=tmp_path)
-
-    async def resume(pilot: Pilot[None]) -> None:
-        children.asked.clear()
+    places = ("--runs", str(tmp_path))
+    look = ("resume", "stopped", "--exact", "--show", *places, "--json")
+    async with in_the_list(app) as pilot:
+        # One question has it all: what was interrupted, what is lost, which name to type.
+        await pilot.press("r")
+        await shows(pilot, "Resume run stopped?", story, "would be LOST: ext4", "type sdb")
+        assert isinstance(pilot.app.screen, ResumeScreen)
+        assert children.acted == [look]
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen.said == "", "nothing is to be said")
+        refused = Done((), 27, "", "fsconsole: Nobody has consented.\nhint: Look.\n")
+        children.answers = {"resume stopped --exact --show": resumed("Kept: 5 of 6 cells."), "resume stopped": refused}
+        await pilot.press("r")
+        await shows(pilot, "Resume run stopped?", "Kept: 5 of 6 cells.")
+        # Somebody writes to a device between the question and its answer.
+        children.answers["resume stopped --exact --show"] = resumed(story, target("/dev/sdb"))
+        await pilot.press("y")
+        await shows(pilot, "would be LOST: ext4", "type sdb")
+        await pilot.press("escape")
+        children.answers = {"resume stopped --exact --show": resumed("Kept: 5 of 6 cells."), "resume stopped": ""}
         await pilot.press("r")
         await shows(pilot, "Resume run stopped?")
-        assert children.acted == []
         await pilot.press("y")
-
-    async with in_the_list(app) as pilot:
-        await resume(pilot)
-        await until(pilot, lambda: isinstance(pilot.app.screen, ResumeScreen), "the question")
-        look = ("resume", "stopped", "--exact", "--show")
-        await until(pilot, lambda: look in [words[:4] for words in children.acted], "a look")
-        await pilot.press("escape")
-        await shows(pilot, "Nobody has consented.", "Look.")
-        children.answers = {"resume stopped": ""}
-        await resume(pilot)
         await until(pilot, lambda: app.current_mode == "run", "the Run screen")
-    assert children.acted[0] == ("resume", "stopped", "--exact", "--detach", "--runs", str(tmp_path))
+    assert children.acted[-1] == ("resume", "stopped", "--exact", "--detach", *places)
 
 
 async def test_typing_filters_escape_shows_all_again_and_without_root_acting_says_how(tmp_path: Path) -> None:
@@ -261,7 +269,8 @@ async def test_a_key_pressed_twice_asks_once_and_an_answer_meant_for_delete_resu
     tmp_path: Path, may_read: threading.Event
 ) -> None:
     recorded("stopped", tmp_path)
-    children = Scripted({"runs delete": REFUSED, "runs delete --yes": "", "resume stopped": ""})
+    answers = {"runs delete": REFUSED, "runs delete --yes": "", "resume stopped --exact --show": resumed("Kept: 5.")}
+    children = Scripted(answers)
     async with drive(console(children, runs_dir=tmp_path), "5") as pilot:
         await shows(pilot, "1 run")
         await pilot.press("r", "r")
@@ -277,8 +286,9 @@ async def test_a_key_pressed_twice_asks_once_and_an_answer_meant_for_delete_resu
         await until(pilot, lambda: not pilot.app.screen_stack[0].is_busy("resume"), "its giving up")
         assert "Delete run stopped?" in picture(pilot)
         await pilot.press("y")
-        await until(pilot, lambda: len(children.acted) == 2, "the deleting")
-    assert [words[:2] for words in children.acted] == [("runs", "delete")] * 2
+        await until(pilot, lambda: children.acted[-1][:3] == ("runs", "delete", "--yes"), "the deleting")
+    acted = [words for words in children.acted if "--show" not in words]
+    assert [words[:2] for words in acted] == [("runs", "delete")] * 2
 
 
 @pytest.mark.parametrize("exit_code", [0, 27], ids=["goes on", "must be agreed to"])
@@ -286,7 +296,8 @@ async def test_a_resume_that_ends_below_a_question_leaves_that_alone(tmp_path: P
     recorded("stopped", tmp_path)
     answer = Done((), exit_code, "", "fsconsole: Nobody has consented.\n" if exit_code else "")
     answers = {"devices": NO_DEVICES, "resume stopped": answer, "runs delete": REFUSED}
-    children = Held(answers, held=("resume",))
+    answers["resume stopped --exact --show"] = resumed("Kept: 5 of 6 cells.")
+    children = Held(answers, held=("resume stopped --exact --detach",))
     async with drive(console(children, runs_dir=tmp_path), "5") as pilot:
         await shows(pilot, "1 run")
         await pilot.press("r")
@@ -300,7 +311,7 @@ async def test_a_resume_that_ends_below_a_question_leaves_that_alone(tmp_path: P
         assert "Delete run stopped?" in picture(pilot)
         await pilot.press("n")
         await shows(pilot, "another screen or dialog is open" if exit_code else "goes on: the list of runs")
-    assert sorted(words[0] for words in children.acted) == ["resume", "runs"]
+    assert sorted(words[0] for words in children.acted) == ["resume", "resume", "runs"]
 
 
 @pytest.mark.parametrize("size", [*ONE_OF_SIZES, pytest.param((60, 20), marks=pytest.mark.soak)])
@@ -444,9 +455,11 @@ def test_of_a_long_best_variant_the_row_has_the_ends_in_80_columns_and_the_pane_
     assert any(best in line.text for line in run_lines(run, "/runs", 80))
 
 
-def test_a_resume_says_what_is_lost_and_what_is_kept(tmp_path: Path) -> None:
-    words = lost_words(state_of(recorded("killed", tmp_path)), "/dev/sdb")
-    assert words == (
-        "Lost: what cell 6 measured before it was cut short; it starts anew. Kept: 5 of 6 cells. To go: 1;"
-        " /dev/sdb is wiped again for each cell that is left."
+def test_resume_sentences_name_interrupted_cell_and_kept_ones(tmp_path: Path) -> None:
+    state = state_of(recorded("killed", tmp_path))
+    assert state is not None
+    assert resume_sentences(state, ("/dev/sdb",)) == (
+        "Interrupted: cell 6 of 6, ext4 data=ordered, round 2, in its workload: the engine died.",
+        "Lost: what it measured; the cell starts again. Kept: 5 of 6 cells. To go: 1.",
+        "/dev/sdb holds only what the run left: it is wiped again for each cell that is left.",
     )

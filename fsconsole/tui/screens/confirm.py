@@ -16,7 +16,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Button, Input, Static
 
-from fsconsole.client.children import decoded, failure, not_started
+from fsconsole.client.children import answer, decoded, failure, not_started
 from fsconsole.client.runs import file_gone, gone_words
 from fsconsole.errors import ChildFailed, ExitCode, FsconsoleError
 from fsconsole.journal.folder import RunFolder
@@ -25,7 +25,6 @@ from fsconsole.model.device import Identity
 from fsconsole.model.state import RunState
 from fsconsole.show import confirm as view
 from fsconsole.show.going import Going, going
-from fsconsole.show.runs import lost_words
 from fsconsole.tui import keys
 from fsconsole.tui.screens.base import LEAST_COLUMNS, LEAST_LINES, ConsoleScreen
 from fsconsole.tui.screens.dialogs import Dialog
@@ -112,18 +111,22 @@ class ConfirmScreen(Dialog[RunFolder]):
         self.refresh_bindings()
         self._say("Reading the devices ...")
         try:
-            done = await self.session.children.run(*self.look_words, "--json", "--runs", self.session.runs_dir)
+            offer = await self._read_offer()
             self._going = await in_background(partial(_others, self.session.runs_dir))
-            try:
-                # A refused device ends the command with an error, and is shown all the same.
-                offer = decoded(PlanAnswer, done.out, "plan")
-            except ChildFailed as error:
-                raise (failure(done) if done.exit_code else error) from error
             self._show(offer)
         except FsconsoleError as error:
             self._complain(error)
         finally:
             self._at_rest()
+
+    async def _read_offer(self) -> PlanAnswer:
+        """Return what the command says of the plan and its devices now. Raises ChildFailed."""
+        done = await self.session.children.run(*self.look_words, "--json", "--runs", self.session.runs_dir)
+        try:
+            # A refused device ends the command with an error, and is shown all the same.
+            return decoded(PlanAnswer, done.out, "plan")
+        except ChildFailed as error:
+            raise (failure(done) if done.exit_code else error) from error
 
     def _show(self, offer: PlanAnswer) -> None:
         self._offer = offer
@@ -298,17 +301,24 @@ def _others(runs_dir: str) -> tuple[Going, ...]:
 class ResumeScreen(ConfirmScreen):
     """The same for a run that is resumed, where it can't be proved that its devices hold only what it made."""
 
-    def __init__(self, folder: RunFolder) -> None:
+    def __init__(self, folder: RunFolder, offer: PlanAnswer | None = None) -> None:
+        """Take what was read of the run and its devices; None: it is still to be read."""
         super().__init__("", {}, "")
+        self._heading, self._read = f"Resume run {folder.name}?", offer
         self.look_words = ("resume", folder.name, "--exact", "--show")
         self.start_words = ("resume", folder.name, "--exact")
 
+    async def _read_offer(self) -> PlanAnswer:
+        """Return first what was read before this was opened."""
+        offer, self._read = self._read, None
+        return offer or await super()._read_offer()
+
 
 async def resume(screen: ConsoleScreen, folder: RunFolder, state: RunState | None) -> bool:
-    """Resume a run, once that is meant; where its devices need new consent, that is asked too. No state: it can't be read.
+    """Look at a run's devices, ask once, and resume it. No state: it can't be read.
 
-    Returns whether it goes on, which is said on the screen, as is what went wrong. Nothing is asked over what is asked by now: an
-    answer that was meant for another question would wipe.
+    If its devices need new consent, that question alone is asked. Returns whether the run goes on, which is said on the
+    screen, as is what went wrong. Nothing is asked over another question: an answer that was meant for that one would wipe.
     """
     name = folder.name
 
@@ -320,22 +330,34 @@ async def resume(screen: ConsoleScreen, folder: RunFolder, state: RunState | Non
     if state is not None and (gone := await asyncio.to_thread(file_gone, state)):
         screen.say(gone_words(gone))
         return False
-    targets = state.request.plan.targets if state is not None else ()
-    told = lost_words(state, ", ".join(targets) or "its devices")
     if not may_ask():
         return False
-    if not await screen.agreed(f"Resume run {name}?", told, yes="Resume"):
-        return False
     screen.say(f"Looking at the devices of run {name} ...")
+    where = ("--runs", screen.session.runs_dir)
     with screen.complaining():
-        where = ("--runs", screen.session.runs_dir)
-        done = await screen.session.children.run("resume", name, "--exact", "--detach", *where)
-        goes_on = not done.exit_code
-        if not goes_on:
-            screen.complain(failure(done))
-        if done.exit_code in _CONSENT_CODES and may_ask():
-            goes_on = await screen.app.push_screen_wait(ResumeScreen(folder)) is not None
+        offer = await answer(screen.session.children, PlanAnswer, "resume", name, "--exact", "--show", *where)
+        if not may_ask():
+            return False
+        screen.say("")
+        if offer.targets:
+            goes_on = await screen.app.push_screen_wait(ResumeScreen(folder, offer)) is not None
+        elif not await screen.agreed(f"Resume run {name}?", " ".join(offer.resumes), yes="Resume"):
+            return False
+        else:
+            goes_on = await _start_again(screen, folder, may_ask)
         if goes_on:
             screen.say(f"Run {name} goes on.")
         return goes_on
     return False
+
+
+async def _start_again(screen: ConsoleScreen, folder: RunFolder, may_ask: Callable[[], bool]) -> bool:
+    """Start the engine of a run whose devices needed no consent; ask if they do by now. Raises ChildFailed."""
+    screen.say(f"Resuming run {folder.name} ...")
+    where = ("--runs", screen.session.runs_dir)
+    done = await screen.session.children.run("resume", folder.name, "--exact", "--detach", *where)
+    if done.exit_code in _CONSENT_CODES:
+        return may_ask() and await screen.app.push_screen_wait(ResumeScreen(folder)) is not None
+    if done.exit_code:
+        raise failure(done)
+    return True

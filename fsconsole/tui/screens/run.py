@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -17,88 +17,33 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from fsconsole.client.children import ask
-from fsconsole.client.runs import gone_words, list_outputs
+from fsconsole.client.runs import gone_words
 from fsconsole.errors import FsconsoleError
-from fsconsole.errors.runs import RunOver
-from fsconsole.journal.folder import read_tail
-from fsconsole.model.events import Verb
+from fsconsole.errors.runs import CellNotSkipped, RunOver
+from fsconsole.model.events import InCell, Verb
 from fsconsole.model.sample import Sample
-from fsconsole.model.state import OPEN_STATUSES, CellState, RunState, RunStatus
+from fsconsole.model.state import OPEN_STATUSES, RunState, RunStatus
 from fsconsole.show import run as view
 from fsconsole.show.charts import GaugeValue
 from fsconsole.show.gauges import age_words, gauges
 from fsconsole.show.going import living
 from fsconsole.show.history import RunSnapshot, Trace
+from fsconsole.show.progress import describe_cell
 from fsconsole.show.race import Ranking, RankingTable, ranking_table
 from fsconsole.text import cells_of
 from fsconsole.tui import keys
 from fsconsole.tui.bridge import Bridge
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.confirm import resume
-from fsconsole.tui.screens.dialogs import AskScreen, Dialog
+from fsconsole.tui.screens.dialogs import AskScreen
+from fsconsole.tui.screens.log import LogScreen
 from fsconsole.tui.terminal import plain
 from fsconsole.tui.widgets.charts import Chart
 from fsconsole.tui.widgets.lists import List
-from fsconsole.tui.widgets.rows import Keyed, Numbered, Spans, Texts
+from fsconsole.tui.widgets.rows import Keyed, Numbered, Spans
 
-_AGAIN_S = 1.0
 _FIGURES_S = 1.0
 """Between paintings while nothing comes but samples: rings have a slot a second, and times are told in seconds."""
-
-
-class LogScreen(Dialog[None]):
-    """Shows the commands of a cell, their exit codes and outputs; updated while the cell runs."""
-
-    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("log")
-
-    def __init__(self, latest: Callable[[], RunSnapshot | None], cell: int) -> None:
-        super().__init__()
-        self._latest, self._cell = latest, cell
-        self._shown: CellState | None = None
-
-    def body(self) -> Iterable[Widget]:
-        yield List(id="rows")
-
-    def on_mount(self) -> None:
-        self.query_one("#rows").focus()
-        self.set_interval(_AGAIN_S, self._look)
-        self.call_after_refresh(self._look)
-
-    def action_other(self, by: int) -> None:
-        snapshot = self._latest()
-        if snapshot is not None:
-            self._cell = max(0, min(self._cell + by, len(snapshot.state.cells) - 1))
-            self.query_one("#rows", List).action_to(0)
-            self._look()
-
-    @work(exclusive=True)
-    async def _look(self) -> None:
-        """Read what is new, in a thread: outputs lie on a disk that may hang."""
-        snapshot = self._latest()
-        if snapshot is None or snapshot.state.cells[self._cell] is self._shown:
-            return
-        cell, folder = snapshot.state.cells[self._cell], snapshot.folder
-        listed = self.query_one("#rows", List)
-        width, is_imported = max(20, listed.size.width - 1), snapshot.is_imported
-
-        def made() -> tuple[Texts, bool]:
-            is_bare = is_imported and not list_outputs(folder)
-            read = _no_output if is_bare else partial(read_tail, folder, limit=view.OUTPUT_BYTES)
-            return Texts(view.log_rows(cell, read, width)), is_bare
-
-        rows, is_bare = await asyncio.to_thread(made)
-        if not self.is_active:
-            # It is closed by now, or below the help: then it is looked at again.
-            return
-        self._shown = cell
-        title = f"Cell {self._cell + 1} of {len(snapshot.state.cells)}: {snapshot.names.texts[self._cell]}"
-        title += " (imported without outputs)" if is_bare else ""
-        self.query_one("#dialog-title", Static).update(plain(title, "bold"))
-        listed.show(lambda _width: rows)
-
-
-def _no_output(_output: str) -> tuple[bytes, int]:
-    return b"", 0
 
 
 class RaceRows(Keyed):
@@ -186,6 +131,8 @@ class RunScreen(ConsoleScreen):
         """Pauses and stops that were asked for, or taken back, until the journal has them."""
         self._answered: tuple[str, Verb, int | None] | None = None
         """The engine's last answer in words, to what, and the cell that ran then."""
+        self._question: tuple[InCell, str] | None = None
+        """The cell that an open question is about, and what to show once another one runs."""
         self._gauges: tuple[GaugeValue, ...] = ()
         self._painted_s = 0.0
         """When, by the monotonic clock."""
@@ -276,14 +223,19 @@ class RunScreen(ConsoleScreen):
             over = taken.finished and not self._is_open(taken)
             # The scratch device that was made for this run alone is removed, as every viewer of a run's end does.
             own = over and taken.state.request.owned_scratch and self.session.is_root
+            if self._question is not None and taken.state.running_cell != self._question[0]:
+                self._warn_in_question(self._question[1])
             if before is not None and before.alive and not taken.alive:
                 if own:
                     self.action_cleanup()
-                if isinstance(self.app.screen, AskScreen):
-                    self.app.screen.complain("The run has ended meanwhile.")
+                self._warn_in_question("The run has ended meanwhile.")
             if before is None:
                 self.remove_class("-unread")
                 self.call_after_refresh(self.paint)
+
+    def _warn_in_question(self, words: str) -> None:
+        if isinstance(self.app.screen, AskScreen):
+            self.app.screen.complain(words)
 
     def _offer_keys(self) -> None:
         """Have the footer tell what the keys do now, where that has changed: it repaints itself, and has the screen laid out."""
@@ -446,9 +398,34 @@ class RunScreen(ConsoleScreen):
 
     @work
     async def action_skip(self) -> None:
+        cell, name = self._running_cell, self._running_cell_words()
+        if cell is None:
+            self.say("The run is between cells: there is nothing to skip.")
+            return
         told = "The step that runs now is lost; finished steps keep their figures. The run goes on with the next cell."
-        if await self.agreed("Skip this cell?", told, yes="Skip"):
-            self._ask(Verb.SKIP)
+        late = f"Cell {cell.cell + 1} is finished: y skips nothing, and S asks about the next cell."
+        if await self._agreed_in(cell, late, f"Skip {name}?", told, yes="Skip"):
+            self._ask(Verb.SKIP, cell)
+
+    async def _agreed_in(self, cell: InCell | None, late: str, question: str, told: str, *, yes: str) -> bool:
+        """Ask a question about the running cell; late is shown below it once another cell runs."""
+        self._question = (cell, late) if cell is not None else None
+        try:
+            return await self.agreed(question, told, yes=yes)
+        finally:
+            self._question = None
+
+    @property
+    def _running_cell(self) -> InCell | None:
+        return None if self.snapshot is None else self.snapshot.state.running_cell
+
+    def _running_cell_words(self) -> str:
+        """Return the running cell by number, variant and round; empty between cells."""
+        snapshot = self.snapshot
+        if snapshot is None or snapshot.state.current_cell is None:
+            return ""
+        index = snapshot.state.current_cell
+        return describe_cell(snapshot.state, index, snapshot.names.texts[index])
 
     def action_stop_after(self) -> None:
         self._toggle(Verb.STOP_AFTER)
@@ -458,10 +435,10 @@ class RunScreen(ConsoleScreen):
         is_stopping = self._is_wanted(Verb.STOP_AFTER)
         if self._is_wanted(verb):
             self._asked = dict.fromkeys((Verb.PAUSE, Verb.STOP_AFTER), False)
-            self._ask(Verb.CONTINUE, view.TAKEN_BACK if is_stopping else "")
+            self._ask(Verb.CONTINUE, said=view.TAKEN_BACK if is_stopping else "")
         else:
             self._asked[verb] = True
-            self._ask(verb)
+            self._ask(verb, self._running_cell)
         self._offer_keys()
 
     def _is_wanted(self, verb: Verb) -> bool:
@@ -477,11 +454,14 @@ class RunScreen(ConsoleScreen):
     @work
     async def action_stop_now(self) -> None:
         told = "The step that runs now is lost; finished steps keep their figures. Resuming the run repeats the cell."
-        if await self.agreed("Stop the run now?", told, yes="Stop now"):
-            self._ask(Verb.STOP_NOW)
+        cell, name = self._running_cell, self._running_cell_words()
+        question = f"Stop the run now{f', in {name}' if name else ''}?"
+        late = "That cell is finished: y stops the run in the cell that runs then."
+        if await self._agreed_in(cell, late, question, told, yes="Stop now"):
+            self._ask(Verb.STOP_NOW, cell)
 
     @work(group="ask")
-    async def _ask(self, verb: Verb, said: str = "") -> None:
+    async def _ask(self, verb: Verb, cell: InCell | None = None, *, said: str = "") -> None:
         """Ask the engine, in a thread: it may take seconds to answer; one request after the other."""
         async with self._asking:
             if self.snapshot is None:
@@ -491,9 +471,11 @@ class RunScreen(ConsoleScreen):
                 return
             self.say("Asking the engine ...")
             try:
-                answer = await asyncio.to_thread(ask, self.snapshot.folder, verb)
+                answer = await asyncio.to_thread(ask, self.snapshot.folder, verb, cell)
             except RunOver:
                 self._say_over(self.snapshot)
+            except CellNotSkipped as error:
+                self.say(f"{error} S skips the cell that runs now.", style="$error")
             except FsconsoleError as error:
                 self._asked.clear()
                 self._offer_keys()

@@ -15,9 +15,12 @@ from fsconsole.cli import viewer as module
 from fsconsole.cli.viewer import Answers, Interrupts
 from fsconsole.errors.runs import EngineNotListening, EngineSilent
 from fsconsole.journal.folder import RunFolder
-from fsconsole.model.events import Verb
+from fsconsole.model.events import ControlAnswer, InCell, Verb
+from fsconsole.model.state import RunStatus
+from tests.unit.results import build
 
 FOLDER = RunFolder("/nowhere/20261121-081000-k7qf")
+ANSWER = ControlAnswer(accepted=True, step="cell 3, mkfs", why="")
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +36,7 @@ def _as_in_a_terminal(monkeypatch):
 def asked(monkeypatch) -> list[Verb]:
     """What reached the engine."""
     verbs: list[Verb] = []
-    monkeypatch.setattr(module, "ask", lambda _folder, verb: verbs.append(verb))
+    monkeypatch.setattr(module, "ask", lambda _folder, verb, _cell: verbs.append(verb) or ANSWER)
     return verbs
 
 
@@ -77,11 +80,11 @@ def test_what_was_noted_reaches_the_engine_in_its_order(asked, capsys, number):
         assert asked == [Verb.STOP_AFTER, Verb.STOP_NOW]
         press(number)
     assert asked == [Verb.STOP_AFTER, Verb.STOP_NOW, Verb.STOP_NOW]
-    assert capsys.readouterr().err == "stopping after this cell; Ctrl-C again stops immediately\n"
+    assert capsys.readouterr().err == "stopping after this cell (cell 3, mkfs); Ctrl-C again stops immediately\n"
 
 
 def test_an_engine_that_does_not_listen_yet_is_asked_again(asked, monkeypatch, capsys):
-    def deaf(_folder, _verb):
+    def deaf(_folder, _verb, _cell):
         raise EngineNotListening(run="r")
 
     with Interrupts() as interrupts:
@@ -90,14 +93,14 @@ def test_an_engine_that_does_not_listen_yet_is_asked_again(asked, monkeypatch, c
         interrupts.pass_on_to(FOLDER)
         press()
         assert capsys.readouterr().err == ""
-        monkeypatch.setattr(module, "ask", lambda _folder, verb: asked.append(verb))
+        monkeypatch.setattr(module, "ask", lambda _folder, verb, _cell: asked.append(verb) or ANSWER)
         interrupts.deliver()
         interrupts.deliver()
     assert asked == [Verb.STOP_AFTER]
 
 
 def test_an_engine_that_does_not_answer_is_told_of_and_the_view_goes_on(monkeypatch, capsys):
-    def silent(_folder, _verb):
+    def silent(_folder, _verb, _cell):
         raise EngineSilent(run="r", waited_s=5.0)
 
     monkeypatch.setattr(module, "ask", silent)
@@ -204,6 +207,20 @@ def test_on_a_terminal_the_first_ctrl_c_asks_what_is_meant(asked, capsys, termin
         assert asked == verbs
         answers.detaches()
     assert termios.tcgetattr(stdin) == former
+
+
+def test_ctrl_c_question_and_requests_name_shown_cell(monkeypatch, capsys, terminal):
+    named = []
+    monkeypatch.setattr(module, "ask", lambda _folder, _verb, cell: named.append(cell) or ANSWER)
+    with Interrupts() as interrupts, Answers(interrupts, terminal[1]):
+        interrupts.hold()
+        interrupts.pass_on_to(FOLDER)
+        cells = (build.cell(0), build.cell(1, build.XFS))
+        interrupts.state = build.run(cells, (build.done(0), build.running(1)), status=RunStatus.RUNNING)
+        press()
+        assert "a stop after cell 2 of 2, xfs, X stop now" in capsys.readouterr().err
+        press()
+    assert named == [InCell(1, 1)]
 
 
 def test_a_second_ctrl_c_stops_after_the_cell_and_a_third_one_now(asked, terminal):

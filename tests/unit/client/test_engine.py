@@ -15,7 +15,7 @@ from fsconsole.client.children import Children, Done, not_started, not_stopped, 
 from fsconsole.client.engine import EngineChild, EngineService, unit_of
 from fsconsole.errors.runs import EngineNotListening, RequestRefused, RunOver
 from fsconsole.journal.folder import RunFolder
-from fsconsole.model.events import Verb
+from fsconsole.model.events import InCell, Verb
 from fsconsole.system.mounts import SystemdUnit
 from tests.conftest import wait_until
 from tests.fakes import FakeExecutor, load_results
@@ -209,7 +209,7 @@ def test_a_run_that_just_begins_is_asked_to_stop_until_it_hears_or_is_over(
     ]
     asked: list[Verb] = []
 
-    def ask(_folder: RunFolder, verb: Verb) -> None:
+    def ask(_folder: RunFolder, verb: Verb, _cell: InCell | None) -> None:
         asked.append(verb)
         if answer := answers.pop(0):
             raise answer

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.client.children import ask
-from fsconsole.engine.control import ControlServer, Requests
-from fsconsole.errors.runs import RunOver
+from fsconsole.engine.control import CellNotRunning, ControlServer, Requests
+from fsconsole.errors.runs import CellNotSkipped, RequestRefused, RunOver
 from fsconsole.journal.folder import RunFolder
-from fsconsole.model.events import ControlAnswer, ControlRequested, Verb
+from fsconsole.model.events import ControlAnswer, ControlRequested, InCell, Verb
 from fsconsole.model.wire import Mismatch, from_line, to_line
 
 
@@ -36,7 +36,15 @@ def test_a_request_is_answered_with_the_place_where_the_engine_stands(served):
     assert heard == []
     for verb in (Verb.PAUSE, Verb.STOP_NOW):
         ask(folder, verb)
-    assert heard == [Verb.PAUSE, Verb.STOP_NOW]
+    assert heard == [ControlRequested(Verb.PAUSE), ControlRequested(Verb.STOP_NOW)]
+
+
+CELL, NEXT = InCell(3, 1), InCell(6, 1)
+
+
+def asking(verb: Verb) -> ControlRequested:
+    """Return a request about the cell that runs in these tests."""
+    return ControlRequested(verb, CELL)
 
 
 def test_each_verb_sets_its_own_wish_and_ends_programs_only_while_a_cell_may_be_interrupted():
@@ -51,36 +59,101 @@ def test_each_verb_sets_its_own_wish_and_ends_programs_only_while_a_cell_may_be_
     for verb, wanted in wishes.items():
         ended = []
         requests = Requests(lambda ended=ended: ended.append(1))
-        requests.take(verb)
+        if verb is not Verb.SKIP:
+            requests.take(asking(verb))
+            assert (requests.interrupting, requests.stopping, requests.paused) == wanted, verb
+            assert ended == [], verb
+        requests.cell_begins(CELL)
+        requests.take(asking(verb))
         assert (requests.interrupting, requests.stopping, requests.paused) == wanted, verb
-        assert ended == [], verb
-        requests.cell_begins()
-        requests.take(verb)
         assert len(ended) == requests.interrupting, verb
         # The cell gives back what it took.
         requests.cell_releases()
-        requests.take(verb)
+        requests.take(asking(verb))
         assert len(ended) == requests.interrupting, verb
 
 
 def test_a_skip_is_over_with_its_cell_and_a_stop_is_not():
     requests = Requests()
-    requests.cell_begins()
-    requests.take(Verb.SKIP)
-    requests.take(Verb.STOP_AFTER)
+    requests.cell_begins(CELL)
+    requests.take(asking(Verb.SKIP))
+    requests.take(asking(Verb.STOP_AFTER))
     assert (requests.interrupting, requests.stopping_now) == (True, False)
     requests.cell_releases()
-    requests.cell_begins()
+    requests.cell_ends(is_final=True)
+    requests.cell_begins(NEXT)
     assert (requests.interrupting, requests.stopping) == (False, True)
+
+
+def begun(*, ends: bool = True, is_final: bool = True, then: InCell | None = None) -> Requests:
+    """Return requests after a cell has begun, and perhaps ended and been followed by another one."""
+    requests = Requests()
+    requests.cell_begins(CELL)
+    requests.cell_releases()
+    if ends:
+        requests.cell_ends(is_final=is_final)
+    if then is not None:
+        requests.cell_begins(then)
+    return requests
+
+
+@pytest.mark.parametrize(
+    ("requests", "cell", "why"),
+    [
+        (begun(then=NEXT), CELL, "it is finished, and cell 7 runs now"),
+        (begun(), CELL, "it is finished, and no cell runs now"),
+        (begun(then=InCell(3, 2)), CELL, "it is finished, and it was started again since"),
+        (begun(is_final=False, then=NEXT), CELL, "it does not run, and cell 7 runs now"),
+        (begun(ends=False), CELL, "it is ending, with nothing left to skip"),
+        (begun(then=NEXT), None, "the request names none"),
+        (Requests(), CELL, "it does not run, and no cell runs now"),
+    ],
+)
+def test_skip_of_cell_that_does_not_run_is_refused(requests, cell, why):
+    noted = []
+    with pytest.raises(CellNotRunning, match=f"^{why}$"):
+        requests.take(ControlRequested(Verb.SKIP, cell), noted.append)
+    assert noted == []
+    assert not requests.interrupting
+
+
+@pytest.mark.parametrize("verb", [Verb.PAUSE, Verb.CONTINUE, Verb.STOP_AFTER, Verb.STOP_NOW])
+@pytest.mark.parametrize("cell", [CELL, None])
+def test_other_requests_are_taken_in_any_cell(verb, cell):
+    noted, request = [], ControlRequested(verb, cell)
+    begun(then=NEXT).take(request, noted.append)
+    assert noted == [request]
+
+
+def test_late_skip_over_socket_raises_cell_not_skipped(served):
+    folder, requests, heard = served
+    requests.cell_begins(CELL)
+    requests.cell_ends(is_final=True)
+    requests.cell_begins(NEXT)
+    with pytest.raises(CellNotSkipped, match=r"Cell 4 of run .* is not skipped: it is finished, and cell 7 runs now\."):
+        ask(folder, Verb.SKIP, CELL)
+    # As an older client sends it, which saw no cell.
+    with pytest.raises(RequestRefused, match="names none"):
+        ask(folder, Verb.SKIP)
+    assert (heard, requests.interrupting) == ([], False)
+    ask(folder, Verb.SKIP, NEXT)
+    assert heard == [ControlRequested(Verb.SKIP, NEXT)]
+    assert requests.interrupting
+
+
+def test_requests_and_answers_keep_their_older_form():
+    assert from_line(ControlRequested, b'{"verb":"skip"}\n') == ControlRequested(Verb.SKIP)
+    assert to_line(ControlRequested(Verb.PAUSE)) == b'{"verb":"pause"}\n'
+    assert to_line(ControlAnswer(accepted=True, step="", why="")) == b'{"accepted":true,"step":"","why":""}\n'
 
 
 @pytest.mark.parametrize("verb", [Verb.CONTINUE, Verb.STOP_AFTER])
 def test_a_paused_run_waits_until_it_may_go_on_or_has_to_stop(verb):
     requests = Requests()
-    requests.take(Verb.PAUSE)
+    requests.take(ControlRequested(Verb.PAUSE))
     waiter = threading.Thread(target=requests.wait_while_paused)
     waiter.start()
-    requests.take(verb)
+    requests.take(ControlRequested(verb))
     waiter.join(timeout=10)
     assert not waiter.is_alive()
 
@@ -155,9 +228,10 @@ def test_messages_come_back_as_they_went(verb, accepted, step, why):
 
 def test_to_continue_takes_a_stop_after_the_cell_back():
     requests = Requests()
+    requests.cell_begins(CELL)
     for verb, stops in ((Verb.STOP_AFTER, True), (Verb.SKIP, True), (Verb.CONTINUE, False), (Verb.STOP_AFTER, True)):
-        requests.take(verb)
+        requests.take(asking(verb))
         assert requests.stopping is stops, verb
-    requests.take(Verb.STOP_NOW)
-    requests.take(Verb.CONTINUE)
+    requests.take(ControlRequested(Verb.STOP_NOW))
+    requests.take(ControlRequested(Verb.CONTINUE))
     assert requests.stopping

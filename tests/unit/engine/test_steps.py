@@ -161,7 +161,8 @@ KILLED_CHECK = Step(StepKind.CHECK, "check it")
 def handled(monkeypatch: pytest.MonkeyPatch, *, hangs: bool, verb: events.Verb | None = None) -> StepResult:
     detector, requests = HangDetector(), Requests()
     if verb is not None:
-        requests.take(verb)
+        requests.cell_begins(events.InCell(0, 1))
+        requests.take(events.ControlRequested(verb, events.InCell(0, 1)))
 
     def check(_work: CellWork, _step: Step) -> StepResult:
         if hangs:

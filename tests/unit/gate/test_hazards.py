@@ -1,17 +1,31 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
-from fsconsole.devices.evidence import Evidence, HiddenProcess, Relation, SystemPlace, Unread, UseKind
+import pytest
+
+from fsconsole.devices.evidence import (
+    RUN_FOLDER,
+    SYSTEM_DISKS,
+    Evidence,
+    HiddenProcess,
+    Relation,
+    SystemPlace,
+    Unread,
+    UseKind,
+)
 from fsconsole.devices.fingerprint import left_digest
 from fsconsole.devices.hazards import HINTS, QUESTIONS, SCRATCH_KEPT, find_hazards, is_refused
-from fsconsole.model.device import Device, MdArray, PlacedSignature, Usage, Verdict
+from fsconsole.devices.uses import table_uses
+from fsconsole.model.device import Device, MdArray, MountUse, PlacedSignature, Usage, Verdict
 from tests.unit.gate.made import (
     GIB,
     LOOP0,
     OTHER_UUID,
     SCRATCH,
     SDA,
+    SDA1,
     SDB,
     SDB1,
     SDC,
@@ -20,6 +34,7 @@ from tests.unit.gate.made import (
     evidence,
     found,
     number,
+    over,
     relative,
     sample,
     signature,
@@ -46,7 +61,7 @@ def signed(kind: str, usage: Usage, uuid: str = "") -> Evidence:
 INIT = HiddenProcess(1, "process 1 (init)")
 CASES: list[tuple[str, Evidence, str]] = [
     *((kind.value, evidence(SDB, uses=(use(kind, SDB),)), "is used") for kind in UseKind),
-    ("system-disk", evidence(system_places=holds(SDB)), "is on the disk that holds /"),
+    ("system-disk", evidence(system_places=holds(SDB)), "holds the running system; never wiped"),
     (
         "second-path",
         evidence(SDB, TWIN, uses=TWIN_MOUNTED),
@@ -188,6 +203,55 @@ def test_whatever_lies_on_a_system_disk_is_refused() -> None:
     for role in (Relation.DISK, Relation.INSIDE, Relation.UNDER, Relation.BELOW):
         case = evidence(SDB1, relative(SDA, role), system_places=(place,))
         assert checks(find_hazards(case)) == {"system-disk"}, role
+
+
+RELEASING = re.compile(r"umount|unmount|swapoff|--stop|--detach|vgchange|fuser|take that apart|remove it from")
+"""Words of hints that release a device."""
+
+
+@pytest.mark.parametrize("kind", [kind for kind in UseKind if kind not in (UseKind.LOCKED, UseKind.RESERVED)])
+@pytest.mark.parametrize("place", ["/", "/boot", RUN_FOLDER])
+def test_system_disk_gets_no_hint_to_release_it(kind: UseKind, place: str) -> None:
+    sda2 = device("sda2", minor=2, parent="sda")
+    places = (SystemPlace(place, frozenset({number(SDA), number(SDA1)})),)
+    for of, others in (
+        (SDA, (relative(SDA1, Relation.INSIDE), relative(sda2, Relation.INSIDE))),
+        (SDA1, (relative(SDA, Relation.DISK),)),
+        (sda2, (relative(SDA, Relation.DISK),)),
+        (MD0, (relative(SDA1, Relation.BELOW), relative(SDA, Relation.BELOW))),
+        (over(LOOP0, SDA1), (relative(SDA1, Relation.UNDER),)),
+    ):
+        for bound in ("is a part of what it lies on", ""):
+            uses = tuple(use(kind, one) for one in (of, SDA1, sda2))
+            case = evidence(of, *others, uses=uses, system_places=places, bound=bound, named_in=("/etc/fstab",))
+            hazards = find_hazards(case)
+            assert kind.value in checks(hazards)
+            for hazard in hazards:
+                assert not RELEASING.search(hazard.hint), hazard
+                if hazard.verdict is Verdict.REFUSED:
+                    assert "`fsconsole scratch create --size" in hazard.hint
+                    assert ("--runs" in hazard.hint) is (place == RUN_FOLDER)
+
+
+def test_whole_system_disk_is_told_so_first() -> None:
+    places = (SystemPlace("/", frozenset({number(SDA), number(SDA1)})),)
+    uses = (use(UseKind.MOUNT, SDA1, "is mounted on / (ext4)"),)
+    case = evidence(SDA, relative(SDA1, Relation.INSIDE), uses=uses, system_places=places)
+    assert find_hazards(case)[0].reason == "holds the running system; never wiped"
+
+
+def test_mount_that_system_needs_makes_any_disk_its_own() -> None:
+    for point, is_own in (("/usr", True), ("/boot/efi", True), ("/var", True), ("/srv", False), ("/bootstrap", False)):
+        mounted = replace(SDB, mounts=(MountUse(point, "ext4", "self"),))
+        hazards = find_hazards(evidence(mounted, uses=tuple(table_uses([mounted]))))
+        assert ("system-disk" in checks(hazards)) is is_own, point
+        assert any(RELEASING.search(hazard.hint) for hazard in hazards) is not is_own, point
+
+
+def test_undetermined_system_gets_no_hint_to_release_it() -> None:
+    for facts in ({"unread": (Unread(SYSTEM_DISKS, "gone"),)}, {"hidden_places": ("/ is zfs",)}):
+        hazards = find_hazards(evidence(uses=(use(UseKind.MOUNT, SDB),), **facts))
+        assert not any(RELEASING.search(hazard.hint) for hazard in hazards)
 
 
 def test_a_resync_can_be_waited_for_and_a_mount_can_not() -> None:
