@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 
-from fsconsole.client import children as module
 from fsconsole.client.children import Children, Done
 from fsconsole.tui.screens.confirm import ConfirmScreen, ResumeScreen
 from fsconsole.tui.widgets.lists import Table
@@ -30,7 +30,7 @@ class Unstartable(Scripted):
 
 @pytest.fixture(autouse=True)
 def _interpreter_gone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(module.sys, "executable", str(tmp_path / "gone" / "python"))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "gone" / "python"))
     # The recorded run can be resumed as if its scratch file was there.
     monkeypatch.setattr("fsconsole.client.runs._scratch_files", lambda _state: ())
 

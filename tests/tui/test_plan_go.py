@@ -6,10 +6,12 @@ import json
 import os
 import re
 import sys
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
+from typing import IO, Any
 
 import pytest
 from textual.widgets import Input
@@ -278,14 +280,14 @@ async def test_a_plan_whose_run_was_started_here_is_left_without_a_question_unti
 async def test_what_somebody_saved_meanwhile_is_replaced_only_after_a_question(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    put = planfiles._put
+    new_file = planfiles.new_file
 
-    def overtaken(draft: str, place: str, asked: str, expected: str) -> None:
-        if not os.path.exists(place):
-            Path(place).write_text("theirs")
-        put(draft, place, asked, expected)
+    def overtaken(path: str, **how: Any) -> AbstractContextManager[IO[bytes]]:
+        if not os.path.exists(path):
+            Path(path).write_text("theirs")
+        return new_file(path, **how)
 
-    monkeypatch.setattr(planfiles, "_put", overtaken)
+    monkeypatch.setattr(planfiles, "new_file", overtaken)
     async with at_plan() as hand:
         for answer, kept in (("n", "theirs"), ("y", "schema = 1")):
             path = tmp_path / f"{answer}.toml"
