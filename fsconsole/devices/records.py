@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 import time
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from contextlib import contextmanager, suppress
 
 from fsconsole.devices.marker import Marker, marker_of
 from fsconsole.model.wire import Wire, decode, encode
-from fsconsole.system.files import nearest_existing, opened
+from fsconsole.system.files import nearest_existing, new_file, opened
 from fsconsole.text import error_reason
 
 RECORDS_DIR = "/var/lib/fsconsole/scratch-records"
@@ -89,19 +88,11 @@ def write_record(record: Record) -> None:
     try:
         os.makedirs(RECORDS_DIR, mode=0o700, exist_ok=True)
         with _folder() as folder:
-            _replace(folder, f"{record.scratch_id}{_ENDING}", encode(record).encode())
+            with new_file(f"{RECORDS_DIR}/{record.scratch_id}{_ENDING}", overwrite=True, mode=0o600) as file:
+                file.write(encode(record).encode())
+            os.fsync(folder)
     except OSError as error:
         raise OSError(error.errno, f"no record can be kept in {RECORDS_DIR}: {error_reason(error)}") from error
-
-
-def _replace(folder: int, name: str, content: bytes) -> None:
-    # Engines are PID 1 of their namespaces: a pid makes no unique name.
-    new = f".{name}.{secrets.token_hex(8)}"
-    with opened(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder) as fd:
-        os.write(fd, content)
-        os.fsync(fd)
-    os.replace(new, name, src_dir_fd=folder, dst_dir_fd=folder)
-    os.fsync(folder)
 
 
 def remove_record(scratch_id: str) -> None:
