@@ -119,7 +119,11 @@ def _replaceable(path: str) -> str:
     """Return the place of the file that path leads to, where there is a regular file or nothing. Raises OSError."""
     try:
         entry = os.lstat(path)
-        if stat.S_ISLNK(entry.st_mode) and entry.st_uid not in (0, os.geteuid()):
+        if not stat.S_ISLNK(entry.st_mode):
+            # Another process may replace it right now: what is compared below would differ.
+            _require_regular(entry)
+            return os.path.realpath(path)
+        if entry.st_uid not in (0, os.geteuid()):
             # In /tmp it could lead to any file of this user's.
             raise PermissionError(errno.EACCES, "it is a symbolic link of another user")
         target, place = os.stat(path), os.path.realpath(path)
