@@ -289,6 +289,13 @@ class EngineNotListening(FsconsoleError, exit_code=ExitCode.ENGINE_SILENT):
     advice = "It is starting or ending: ask again in a moment."
 
 
+class EngineBusy(FsconsoleError, exit_code=ExitCode.ENGINE_SILENT):
+    run: str
+    waited_s: float
+    sentence = "The engine of run {run} is alive, but took no request within {waited_s:g} s."
+    advice = "Others wait for its answer: ask again in a moment; `dmesg` shows whether a disk hangs."
+
+
 class EngineSilent(FsconsoleError, exit_code=ExitCode.ENGINE_SILENT):
     run: str
     waited_s: float
