@@ -113,6 +113,13 @@ class ExtentsUnreadable(FsconsoleError):
     advice = "The figures of the steps before are kept; `fsconsole doctor` says what this machine offers."
 
 
+class RunNotDeleted(FsconsoleError, exit_code=ExitCode.RUNS_READ_ONLY):
+    run: str
+    why: str
+    sentence = "Run {run} can't be deleted: {why}."
+    advice = "All of it is still there: put that right, and delete it again."
+
+
 class RunsReadOnly(FsconsoleError, exit_code=ExitCode.RUNS_READ_ONLY):
     path: str
     why: str
