@@ -19,7 +19,7 @@ from fsconsole.journal.reader import JournalReader
 from fsconsole.model.events import DeviceLeft, LookTaken, RequestRenewed, RoundRepeated
 from fsconsole.model.run import RunRequest
 from fsconsole.model.wire import encode
-from fsconsole.system.files import opened, read_text_or
+from fsconsole.system.files import new_file, opened, read_text_or
 
 KEY_PATH = "/var/lib/fsconsole/seal.key"
 _KEY_BYTES = 32
@@ -84,19 +84,12 @@ def machine_key(*, make: bool) -> bytes:
 def _make_key() -> None:
     """Make the key, whole or not at all. Raises OSError."""
     os.makedirs(os.path.dirname(KEY_PATH), mode=0o755, exist_ok=True)
-    new = f"{KEY_PATH}.{secrets.token_hex(8)}"
-    try:
-        with opened(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600) as fd:
-            os.write(fd, secrets.token_bytes(_KEY_BYTES))
-            os.fsync(fd)
-        if os.path.lexists(KEY_PATH):
-            os.replace(new, KEY_PATH)
-        else:
-            with suppress(FileExistsError):
-                os.link(new, KEY_PATH)
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(new)
+    # It exists if it is empty, or if somebody else has just made it.
+    with (
+        suppress(FileExistsError),
+        new_file(KEY_PATH, overwrite=os.path.lexists(KEY_PATH), mode=0o600) as file,
+    ):
+        file.write(secrets.token_bytes(_KEY_BYTES))
 
 
 def _read_key() -> bytes:

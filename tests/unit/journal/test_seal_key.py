@@ -25,7 +25,7 @@ def test_key_is_made_again_after_full_disk(key: Path, monkeypatch: pytest.Monkey
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as disk:
-        disk.setattr(os, "write", full)
+        disk.setattr(os, "fsync", full)
         assert machine_key(make=True) == b""
     assert list(key.parent.iterdir()) == []
     made = machine_key(make=True)
