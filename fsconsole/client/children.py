@@ -18,7 +18,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from fsconsole.errors import ChildFailed, ExitCode, FsconsoleError
-from fsconsole.errors.runs import CellNotSkipped, EngineNotListening, EngineSilent, NotRoot, RequestRefused, RunOver
+from fsconsole.errors.runs import (
+    CellNotSkipped,
+    EngineBusy,
+    EngineNotListening,
+    EngineSilent,
+    NotRoot,
+    RequestRefused,
+    RunOver,
+)
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import is_alive
 from fsconsole.model.events import ControlAnswer, ControlRequested, InCell, Verb
@@ -166,7 +174,7 @@ WAIT_S = 5.0
 def ask(folder: RunFolder, verb: Verb, in_cell: InCell | None = None, *, wait_s: float = WAIT_S) -> ControlAnswer:
     """Send one request, with the cell that the operator saw running, and return the engine's answer: it was taken.
 
-    Raises RunOver where no engine is alive, EngineNotListening for one that begins or ends, EngineSilent,
+    Raises RunOver where no engine is alive, EngineNotListening for one that begins or ends, EngineBusy, EngineSilent,
     RequestRefused, CellNotSkipped for a skip of a cell that no longer runs, and NotRoot where the operator may not ask.
     """
     try:
@@ -176,8 +184,9 @@ def ask(folder: RunFolder, verb: Verb, in_cell: InCell | None = None, *, wait_s:
     except (OSError, Mismatch) as error:
         if not is_alive(folder):
             raise RunOver(run=folder.name) from error
-        # A queue of connections that nobody takes is full at once (man 2 connect, EAGAIN).
-        if isinstance(error, (TimeoutError, BlockingIOError, Mismatch)):
+        if isinstance(error, BlockingIOError):
+            raise EngineBusy(run=folder.name, waited_s=wait_s) from error
+        if isinstance(error, (TimeoutError, Mismatch)):
             raise EngineSilent(run=folder.name, waited_s=wait_s) from error
         raise EngineNotListening(run=folder.name) from error
     if answer.accepted:
@@ -199,12 +208,25 @@ def _exchange(folder: RunFolder, line: bytes, wait_s: float) -> bytes:
             # A link in its place would lead to the engine of another run.
             raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.settimeout(wait_s)
             # sun_path holds 108 bytes (man 7 unix); a descriptor's path is always short enough.
-            connection.connect(f"/proc/self/fd/{directory}/{name}")
+            _connect(connection, f"/proc/self/fd/{directory}/{name}", wait_s)
             connection.sendall(line)
             with connection.makefile("rb") as lines:
                 return lines.readline(MAX_LINE_BYTES + 1)
+
+
+def _connect(connection: socket.socket, path: str, wait_s: float) -> None:
+    """Connect, within wait_s. Raises OSError: BlockingIOError if others fill the engine's queue all the time."""
+    deadline_s = time.monotonic() + wait_s
+    connection.settimeout(wait_s)
+    while True:
+        try:
+            return connection.connect(path)
+        except BlockingIOError:
+            # A full queue of connections refuses at once (man 2 connect, EAGAIN).
+            if time.monotonic() > deadline_s:
+                raise
+            time.sleep(_POLL_S)
 
 
 _VERSION_HINT = "Command and console must be of one version: leave with q, and start it again."

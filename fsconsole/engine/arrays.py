@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fsconsole.devices.ask import require_answer
 from fsconsole.devices.claims import UDEV_PROBE_S
@@ -23,6 +23,7 @@ from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import ToolFailed
 from fsconsole.errors.targets import ArrayLeft, ArraysLocked, DeviceChanged
 from fsconsole.model.command import Command, Watch
+from fsconsole.model.device import Hazard, Verdict
 from fsconsole.model.state import CellStatus, RunState
 from fsconsole.plan.arrays import ARRAY_PATH
 from fsconsole.plan.expand import array_uuid
@@ -174,15 +175,36 @@ def arrays_left(state: RunState) -> tuple[HeldArray, ...]:
 
     None of the targets may be silent.
     """
-    uuids, names = _uuids(state), dict[str, str]()
-    for target in state.request.targets if uuids else ():
-        with suppress(OSError):  # gone
-            names[kernel_name(target.path)] = target.path
+    uuids = _uuids(state)
+    names = _target_names(state) if uuids else {}
     return tuple(
         array
         for array in held_arrays()
         if any(_uuid_or_nothing(names[member]) in uuids for member in array.members & names.keys())
     )
+
+
+def _target_names(state: RunState) -> dict[str, str]:
+    """Return the paths of the run's targets by their kernel names, without those that are gone."""
+    names = dict[str, str]()
+    for target in state.request.targets:
+        with suppress(OSError):
+            names[kernel_name(target.path)] = target.path
+    return names
+
+
+def inspect_left(array: HeldArray, state: RunState, context: GateContext) -> GateReport:
+    """Look at an array that a killed engine left. One that has got a member which is not the run's is refused.
+
+    Raises what inspect_device() raises.
+    """
+    report = inspect_device(array.path, context)
+    if strangers := array.members - _target_names(state).keys():
+        reason = f"has the member {min(strangers)}, which is not the run's"
+        hint = f"`mdadm --detail {array.path}` shows the members; the run stops no array but its own."
+        foreign = Hazard("foreign-member", Verdict.REFUSED, array.path, reason, hint)
+        report = replace(report, hazards=(foreign, *report.hazards))
+    return report
 
 
 def left_in_words(state: RunState, context: GateContext, silent: Collection[str] = ()) -> Iterator[str]:
@@ -195,18 +217,22 @@ def left_in_words(state: RunState, context: GateContext, silent: Collection[str]
         yield f"its arrays can't be looked at: {min(silent)} does not answer"
         return
     for array in arrays_left(state):
+        way = f"`fsconsole resume {run} --show` prints the code that gives it up, or by hand: "
         try:
             require_answer(array.path, find_device(array.path).size_bytes, context.executor)
-            report = inspect_device(array.path, context)
+            report = inspect_left(array, state, context)
+            if report.refusals:
+                way = "no code can give it up as long as that is so; by hand: "
             found = [hazard.reason for hazard in report.hazards] or ["looks empty"]
             found += root_listings(report, context.executor)
         except FsconsoleError as error:
             found = [f"can't be looked at: {str(error).rstrip('.')}"]
-        nodes = " ".join(f"/dev/{member.replace('!', '/')}" for member in sorted(array.members))
+        nodes = " ".join(
+            f"/dev/{member.replace('!', '/')}" for member in sorted(array.members & _target_names(state).keys())
+        )
         yield (
             f"{array.path} is left assembled, as somebody may have stored files on it since the engine died: it "
-            f"{', '.join(found)}; `fsconsole resume {run} --show` prints the code that gives it up, or by hand: "
-            f"`mdadm --stop {array.path}`, then `mdadm --zero-superblock {nodes}`"
+            f"{', '.join(found)}; {way}`mdadm --stop {array.path}`, then `mdadm --zero-superblock {nodes}`"
         )
 
 

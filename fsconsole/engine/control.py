@@ -11,6 +11,7 @@ import signal
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable
 
 from fsconsole.model.events import ControlAnswer, ControlRequested, InCell, Verb
@@ -163,13 +164,12 @@ class ControlServer:
                     continue
 
     def _answer(self, connection: socket.socket) -> None:
-        connection.settimeout(_ANSWER_WAIT_S)
         credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER_CREDENTIALS.size)
         _pid, uid, _gid = _PEER_CREDENTIALS.unpack(credentials)
         if uid != os.geteuid():
             return
-        with connection.makefile("rb") as lines:
-            line = lines.readline(MAX_LINE_BYTES + 1)
+        line = _read_line(connection)
+        connection.settimeout(_ANSWER_WAIT_S)
         try:
             request = from_line(ControlRequested, line)
             if request.verb is not Verb.STATUS:
@@ -180,6 +180,24 @@ class ControlServer:
         except CellNotRunning as error:
             answer = ControlAnswer(accepted=False, step=self._place(), why=str(error), is_over=True)
         connection.sendall(to_line(answer))
+
+
+def _read_line(connection: socket.socket) -> bytes:
+    """Return the first line, or what came before its end. Raises OSError, TimeoutError if it takes too long.
+
+    The limit is for the whole line: a caller that sends a byte now and then must not keep others waiting.
+    """
+    line, deadline_s = b"", time.monotonic() + _ANSWER_WAIT_S
+    while b"\n" not in line and len(line) <= MAX_LINE_BYTES:
+        left_s = deadline_s - time.monotonic()
+        if left_s <= 0:
+            raise TimeoutError
+        connection.settimeout(left_s)
+        data = connection.recv(MAX_LINE_BYTES + 1)
+        if not data:
+            break
+        line += data
+    return line.partition(b"\n")[0]
 
 
 def _listen(path: str) -> socket.socket:

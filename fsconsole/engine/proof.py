@@ -21,7 +21,7 @@ from fsconsole.devices.hazards import RESYNCING, SCRATCH_KEPT
 from fsconsole.devices.identity import absence, differences, lasting_differences, read_identity
 from fsconsole.devices.md import kernel_name
 from fsconsole.devices.snapshot import discover, find_device, system_numbers, take_snapshot
-from fsconsole.engine.arrays import arrays_left, give_up, require_own
+from fsconsole.engine.arrays import arrays_left, give_up, inspect_left, require_own
 from fsconsole.engine.directories import require_same_directories
 from fsconsole.engine.target_state import (
     KILLED,
@@ -453,7 +453,7 @@ def look_again(folder: RunFolder, executor: Executor) -> Renewal:
     for array in arrays_left(moved):
         require_answer(array.path, find_device(array.path).size_bytes, executor)
         members = tuple(target for target in request.targets if kernel_name(target.path) in array.members)
-        report = inspect_device(array.path, context)
+        report = inspect_left(array, moved, context)
         # A resync that ends meanwhile must not change the code.
         lasting = tuple(hazard for hazard in report.hazards if hazard.check != RESYNCING)
         report = replace(report, hazards=lasting)

@@ -113,6 +113,13 @@ class ExtentsUnreadable(FsconsoleError):
     advice = "The figures of the steps before are kept; `fsconsole doctor` says what this machine offers."
 
 
+class RunNotDeleted(FsconsoleError, exit_code=ExitCode.RUNS_READ_ONLY):
+    run: str
+    why: str
+    sentence = "Run {run} can't be deleted: {why}."
+    advice = "All of it is still there: put that right, and delete it again."
+
+
 class RunsReadOnly(FsconsoleError, exit_code=ExitCode.RUNS_READ_ONLY):
     path: str
     why: str
@@ -287,6 +294,13 @@ class EngineNotListening(FsconsoleError, exit_code=ExitCode.ENGINE_SILENT):
     run: str
     sentence = "The engine of run {run} takes no requests now."
     advice = "It is starting or ending: ask again in a moment."
+
+
+class EngineBusy(FsconsoleError, exit_code=ExitCode.ENGINE_SILENT):
+    run: str
+    waited_s: float
+    sentence = "The engine of run {run} is alive, but took no request within {waited_s:g} s."
+    advice = "Others wait for its answer: ask again in a moment; `dmesg` shows whether a disk hangs."
 
 
 class EngineSilent(FsconsoleError, exit_code=ExitCode.ENGINE_SILENT):

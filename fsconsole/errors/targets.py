@@ -402,6 +402,13 @@ class DirectoryRefused(FsconsoleError, exit_code=ExitCode.DEVICE_REFUSED):
     advice = "{remedy}"
 
 
+class DirectoryLeft(FsconsoleError, exit_code=ExitCode.DEVICE_CHANGED):
+    directory: str
+    why: str
+    sentence = "{directory} could not be removed whole: {why}."
+    advice = "If that is put right, `fsconsole cleanup` removes the rest, and `fsconsole resume` continues the run."
+
+
 class DirectoryChanged(FsconsoleError, exit_code=ExitCode.DEVICE_CHANGED):
     directory: str
     difference: str

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hmac
 import os
 import secrets
+import stat
 from contextlib import suppress
 
 from msgspec.structs import replace
@@ -18,7 +19,7 @@ from fsconsole.journal.reader import JournalReader
 from fsconsole.model.events import DeviceLeft, LookTaken, RequestRenewed, RoundRepeated
 from fsconsole.model.run import RunRequest
 from fsconsole.model.wire import encode
-from fsconsole.system.files import opened, read_text_or
+from fsconsole.system.files import new_file, opened, read_text_or
 
 KEY_PATH = "/var/lib/fsconsole/seal.key"
 _KEY_BYTES = 32
@@ -73,22 +74,31 @@ def machine_key(*, make: bool) -> bytes:
         except FileNotFoundError:
             if not make:
                 return b""
-            os.makedirs(os.path.dirname(KEY_PATH), mode=0o755, exist_ok=True)
-            with (
-                suppress(FileExistsError),
-                opened(KEY_PATH, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600) as fd,
-            ):
-                os.write(fd, secrets.token_bytes(_KEY_BYTES))
-                os.fsync(fd)
+            _make_key()
             kept = _read_key()
         machine = read_text_or("/etc/machine-id", "")
         return hmac.digest(kept, machine.encode(), "sha256") if len(kept) == _KEY_BYTES else b""
     return b""
 
 
+def _make_key() -> None:
+    """Make the key, whole or not at all. Raises OSError."""
+    os.makedirs(os.path.dirname(KEY_PATH), mode=0o755, exist_ok=True)
+    # It exists if it is empty, or if somebody else has just made it.
+    with (
+        suppress(FileExistsError),
+        new_file(KEY_PATH, overwrite=os.path.lexists(KEY_PATH), mode=0o600) as file,
+    ):
+        file.write(secrets.token_bytes(_KEY_BYTES))
+
+
 def _read_key() -> bytes:
-    with opened(KEY_PATH, os.O_RDONLY | os.O_NOFOLLOW) as fd:
+    """Return the key; nothing if others could know it. Raises OSError: FileNotFoundError also for an empty one."""
+    with opened(KEY_PATH, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK) as fd:
         found = os.fstat(fd)
+        if stat.S_ISREG(found.st_mode) and not found.st_size:
+            # Earlier versions left one on a full disk.
+            raise FileNotFoundError
         is_roots = found.st_uid == 0 and not found.st_mode & 0o077
         return os.read(fd, _KEY_BYTES + 1) if is_roots else b""
 

@@ -25,6 +25,7 @@ from fsconsole.errors.runs import (
     RunAmbiguous,
     RunLives,
     RunMissing,
+    RunNotDeleted,
     RunsReadOnly,
 )
 from fsconsole.journal.arrival import arrival_numbers, arriving, leave_mark
@@ -48,7 +49,8 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY
 def delete_run(folder: RunFolder) -> None:
     """Remove a run with all that is in its folder, through descriptors: no link is followed, no other filesystem entered.
 
-    Raises RunLives where an engine carries it out, RunMissing, RunsReadOnly where it can't be removed.
+    Raises RunLives where an engine carries it out, RunMissing, RunNotDeleted where something is mounted in it,
+    RunsReadOnly where it can't be removed.
     """
     runs_dir, name = os.path.split(os.path.abspath(folder.path))
     try:
@@ -56,6 +58,8 @@ def delete_run(folder: RunFolder) -> None:
             if name not in os.listdir(runs_fd) or not stat.S_ISDIR(os.lstat(name, dir_fd=runs_fd).st_mode):
                 raise RunMissing(run=name, runs_dir=runs_dir)
             stack.enter_context(_locked(folder))
+            if mounted := _mounted_in(name, runs_fd):
+                raise RunNotDeleted(run=name, why=f"something is mounted at {os.path.join(folder.path, mounted)}")
             # Under a name that no list has: a run is there as a whole, or not at all.
             hidden = f".{name}.{os.getpid()}.gone"
             os.rename(name, hidden, src_dir_fd=runs_fd, dst_dir_fd=runs_fd)
@@ -70,6 +74,17 @@ def _locked(folder: RunFolder) -> FileLock:
         return FileLock.acquire(folder.lock)
     except BlockingIOError as error:
         raise RunLives(run=folder.name) from error
+
+
+def _mounted_in(name: str, parent_fd: int) -> str:
+    """Return the path below a directory of what is mounted in it, empty for nothing. Raises OSError."""
+    mount = _mount_of(parent_fd)
+    for path, directories, files, fd in os.fwalk(name, onerror=_raise, follow_symlinks=False, dir_fd=parent_fd):
+        for entry in (".", *directories, *files):
+            with opened(entry, os.O_PATH | os.O_NOFOLLOW, dir_fd=fd) as inner:
+                if _mount_of(inner) != mount:
+                    return os.path.relpath(os.path.join(path, entry), name)
+    return ""
 
 
 def _remove_tree(name: str, parent_fd: int) -> None:

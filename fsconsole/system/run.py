@@ -106,7 +106,7 @@ _OUBLOCK_BYTES = 512
 
 _PTRACE_REMEDY = (
     "A device is proved once more when its tool has started, and not wiped without: allow ptrace (in a container "
-    "`--cap-add SYS_PTRACE`; kernel.yama.ptrace_scope below 3)."
+    "`--cap-add SYS_PTRACE`; kernel.yama.ptrace_scope below 3), and end an `strace -f` of fsconsole."
 )
 
 _lock = threading.Lock()

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from fsconsole.model.place import own_name
 from fsconsole.system.block import start_writeback
 from fsconsole.system.files import mount_id, opened
-from fsconsole.workloads.tree import DIRECTORY_FLAGS, RemovalStopped, remove_tree
+from fsconsole.workloads.tree import DIRECTORY_FLAGS, MOST_LEVELS, RemovalStopped, remove_tree
 
 TREE_NAME = "tree"
 """Directory that a generator is confined to; the marker lies beside it, out of its reach."""
@@ -185,9 +185,11 @@ def _all_of(own: RunDirectory, stop: Callable[[], bool]) -> Iterator[tuple[int, 
         yield from _below(fd, mount_id(own.fd), stop)
 
 
-def _below(directory: int, mount: int, stop: Callable[[], bool]) -> Iterator[tuple[int, bool]]:
+def _below(directory: int, mount: int, stop: Callable[[], bool], level: int = 0) -> Iterator[tuple[int, bool]]:
     if stop():
         raise RemovalStopped
+    if level > MOST_LEVELS:
+        raise OSError(errno.ENAMETOOLONG, f"directories are nested more than {MOST_LEVELS} deep")
     if mount_id(directory) != mount:
         raise OSError(errno.EXDEV, "something was mounted in the run's directory")
     inner = []
@@ -200,5 +202,5 @@ def _below(directory: int, mount: int, stop: Callable[[], bool]) -> Iterator[tup
                     yield fd, False
     for name in inner:
         with opened(name, DIRECTORY_FLAGS, dir_fd=directory) as fd:
-            yield from _below(fd, mount, stop)
+            yield from _below(fd, mount, stop, level + 1)
     yield directory, True

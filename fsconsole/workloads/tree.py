@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate, islice
 
 from fsconsole.model.wire import Wire
@@ -64,35 +66,63 @@ class RemovalStopped(Exception):
     """The removal was stopped on request."""
 
 
+MOST_LEVELS = 200
+"""Depth of a recursive walk: each level holds a descriptor and frames of Python's stack, and a load can make thousands."""
+
+
 def remove_tree(name: str, parent_fd: int, device: int, stop: Callable[[], bool], mount: int | None = None) -> None:
     """Remove a directory and all below it. Raises OSError, RemovalStopped.
 
     Symbolic links are not followed, and other filesystems than device not touched, nor other mounts than the one of that
-    id, if it is given; stop is asked before each directory.
+    id, if it is given; stop is asked before each directory. Directories below MOST_LEVELS are moved up before they are removed.
     """
-    if stop():
-        raise RemovalStopped
-    fd = os.open(name, DIRECTORY_FLAGS, dir_fd=parent_fd)
-    try:
-        if os.fstat(fd).st_dev != device:
-            raise OSError(f"{name} is on another filesystem")
-        if mount is not None and mount_id(fd) != mount:
-            raise OSError(f"something is mounted at {name}")
-        directories, unlink = [], os.unlink
-        with os.scandir(fd) as entries:
-            while batch := list(islice(entries, _BATCH)):
-                directories += [entry.name for entry in batch if entry.is_dir(follow_symlinks=False)]
-                files = [entry for entry in batch if not entry.is_dir(follow_symlinks=False)]
-                if len(files) > _WORTH_SORTING:
-                    # In inode order: close together on the device.
-                    files.sort(key=os.DirEntry.inode)
-                for file in files:
-                    unlink(file.name, dir_fd=fd)
-        for inner in directories:
-            remove_tree(inner, fd, device, stop, mount)
-    finally:
-        os.close(fd)
-    os.rmdir(name, dir_fd=parent_fd)
+    _Removal(device, stop, mount).remove(name, parent_fd)
+
+
+@dataclass
+class _Removal:
+    device: int
+    stop: Callable[[], bool]
+    mount: int | None
+    moved: list[str] = field(default_factory=list)
+    """Names in the topmost directory of those that were too deep."""
+
+    def remove(self, name: str, parent_fd: int, above: tuple[int, ...] = ()) -> None:
+        """Remove a directory with all below it; above has the descriptors of those that it is in, from the topmost on."""
+        if self.stop():
+            raise RemovalStopped
+        fd = os.open(name, DIRECTORY_FLAGS, dir_fd=parent_fd)
+        try:
+            if os.fstat(fd).st_dev != self.device:
+                raise OSError(f"{name} is on another filesystem")
+            if self.mount is not None and mount_id(fd) != self.mount:
+                raise OSError(f"something is mounted at {name}")
+            for inner in _unlink_files(fd):
+                if len(above) < MOST_LEVELS:
+                    self.remove(inner, fd, (*above, fd))
+                else:
+                    self.moved.append(f"{secrets.token_hex(8)}.removed")
+                    os.rename(inner, self.moved[-1], src_dir_fd=fd, dst_dir_fd=above[0])
+            while self.moved and not above:
+                self.remove(self.moved.pop(), fd, (fd,))
+        finally:
+            os.close(fd)
+        os.rmdir(name, dir_fd=parent_fd)
+
+
+def _unlink_files(fd: int) -> list[str]:
+    """Remove all but the directories in a directory, and return the names of these. Raises OSError."""
+    directories, unlink = [], os.unlink
+    with os.scandir(fd) as entries:
+        while batch := list(islice(entries, _BATCH)):
+            directories += [entry.name for entry in batch if entry.is_dir(follow_symlinks=False)]
+            files = [entry for entry in batch if not entry.is_dir(follow_symlinks=False)]
+            if len(files) > _WORTH_SORTING:
+                # In inode order: close together on the device.
+                files.sort(key=os.DirEntry.inode)
+            for file in files:
+                unlink(file.name, dir_fd=fd)
+    return directories
 
 
 class SourceFiles(Wire, frozen=True):

@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from fsconsole.errors import ExitCode
+from fsconsole.errors.runs import RunNotDeleted
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
-from fsconsole.journal.store import create_run
+from fsconsole.journal.store import create_run, delete_run, list_runs
 from fsconsole.model.plan import Cell, Step, StepKind, Write
 from fsconsole.model.run import RunRequest
 from fsconsole.text import MIB
-from tests.conftest import MakeLoopDevice
+from tests.conftest import MakeLoopDevice, Mount, run
 from tests.lab.soak import tried
 from tests.loop.commands import APART, OwnLoop, assert_told, command, each, fails
 from tests.loop.gate_cases import (
@@ -198,3 +199,29 @@ def test_nothing_is_done_that_stands_in_a_folder_which_others_can_have_written(b
 
     with unchanged(blank):
         each({name: (name, give_away) for name, give_away in OTHERS.items()}, refused)
+
+
+@pytest.mark.parametrize("is_file", [True, False])
+def test_delete_run_refuses_what_has_mount_in_it(is_file: bool, tmp_path: Path, mounted: Mount, blank: str) -> None:
+    """It took the run off the list, removed a part of it, and then said that no runs could be kept in their directory."""
+    run("mkfs.ext4", "-q", "-F", blank)
+    folder = new_run(TINY_PLAN, blank, str(tmp_path / "runs"))
+    disk = mounted(blank)
+    (disk / "precious").write_text("kept")
+    place = Path(folder.raw) / "point"
+    if is_file:
+        place.touch()
+    else:
+        place.mkdir()
+    before = set(os.listdir(folder.path))
+    run("mount", "--bind", str(disk / "precious" if is_file else disk), str(place))
+    try:
+        with pytest.raises(RunNotDeleted, match=str(place)):
+            delete_run(folder)
+        assert set(os.listdir(folder.path)) >= before
+        assert [one.name for one in list_runs(str(tmp_path / "runs"))] == [folder.name]
+    finally:
+        run("umount", str(place))
+    assert (disk / "precious").read_text() == "kept"
+    delete_run(folder)
+    assert os.listdir(tmp_path / "runs") == []

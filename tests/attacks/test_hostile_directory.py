@@ -148,7 +148,12 @@ def test_commands_start_nothing_of_hostile_directory(
     blank, runs = loop_device(64 * MIB), ("--runs", str(place / "runs"))
     plan, kit, packed = place / "plan.toml", str(place / "kit"), str(place / "run.fsrun")
     plan.write_text(PLAN)
-    for words in (("devices", "--json"), ("readtest", blank, "--seconds", "0.1"), ("gauges", "--count", "1", "--json")):
+    for words in (
+        ("devices", "--json"),
+        ("prove", blank),
+        ("readtest", blank, "--seconds", "0.1"),
+        ("gauges", "--count", "1", "--json"),
+    ):
         trap.succeed(*words)
     for words in (
         ("catalog", "ext4", "--probe"),

@@ -13,7 +13,7 @@ from fsconsole.devices.place import DIRECTORY_FLAGS, differs, place_of
 from fsconsole.engine.steps import layout
 from fsconsole.engine.work import CellWork, Interrupted, StepFailed, StepResult
 from fsconsole.errors.runs import ExtentsUnreadable, KernelLacks
-from fsconsole.errors.targets import DirectoryChanged
+from fsconsole.errors.targets import DirectoryLeft
 from fsconsole.inspect.extents import layout_measurements, survey_tree
 from fsconsole.model.events import FeatureSeen
 from fsconsole.model.figures import Measurement
@@ -72,13 +72,12 @@ def make(work: CellWork, _step: Step) -> StepResult:
 
 
 def _remove(work: CellWork, own: RunDirectory) -> None:
-    """Remove the own directory, however the cell ends. Raises DirectoryChanged, which ends the run."""
+    """Remove the own directory, however the cell ends. Raises DirectoryLeft, which ends the run."""
     work.run.sampler.gauges.watch_bdi(None)
     try:
         run_directory.remove(own)
     except (OSError, NotOwn) as error:
-        why = error_reason(error)
-        raise DirectoryChanged(own.path, f"it could not be removed whole: {why}") from error
+        raise DirectoryLeft(own.path, error_reason(error)) from error
     finally:
         work.own = None
         own.close()

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fsconsole.client import children
 from fsconsole.client.children import ask
 from fsconsole.engine.control import CellNotRunning, ControlServer, Requests
-from fsconsole.errors.runs import CellNotSkipped, RequestRefused, RunOver
+from fsconsole.errors.runs import CellNotSkipped, EngineBusy, RequestRefused, RunOver
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.events import ControlAnswer, ControlRequested, InCell, Verb
 from fsconsole.model.wire import Mismatch, from_line, to_line
@@ -198,6 +199,32 @@ def test_nonsense_is_answered_and_sets_nothing(served):
         assert not answer.accepted, line
     assert heard == []
     assert not requests.stopping
+
+
+def test_request_is_answered_after_idle_and_slow_callers(served, monkeypatch):
+    folder, _, heard = served
+    monkeypatch.setattr(children, "is_alive", lambda _: True)
+    with contextlib.ExitStack() as stack:
+        callers = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(40)]
+        with contextlib.suppress(BlockingIOError):
+            for caller in callers:
+                caller.setblocking(False)
+                caller.connect(folder.control)
+        with pytest.raises(EngineBusy):
+            ask(folder, Verb.STOP_NOW, wait_s=0.3)
+        for caller in callers[2:]:
+            caller.close()
+        over = threading.Event()
+        stack.callback(over.set)
+
+        def drip():
+            with contextlib.suppress(OSError):
+                while not over.wait(0.2):
+                    callers[0].send(b"{")
+
+        threading.Thread(target=drip).start()
+        ask(folder, Verb.PAUSE, wait_s=6)
+    assert heard == [Verb.PAUSE]
 
 
 def test_a_run_without_an_engine_says_so_and_a_socket_that_a_killed_one_left_is_replaced(tmp_path):

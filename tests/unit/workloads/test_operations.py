@@ -21,6 +21,7 @@ from fsconsole.model.workload import (
     Workload,
     WorkloadKind,
 )
+from fsconsole.system.files import opened
 from fsconsole.workloads.ops import is_one_call_each
 from fsconsole.workloads.tree import RemovalStopped, remove_tree
 from tests.unit.workloads.load import a_load, done, thread_of
@@ -212,6 +213,26 @@ AT_ITS_LIMIT = (
     (a_load(WorkloadKind.STAT, 11), Timed.STAT, 11),
     (a_load(WorkloadKind.APPEND, 0, 5000, 4096, fsync_every=2), Timed.FSYNC, 4),
 )
+
+
+def test_remove_tree_removes_deeper_than_python_recurses(tmp_path: Path) -> None:
+    for name in ("kept", "tree"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "kept" / "precious").write_text("x")
+    with opened(str(tmp_path), os.O_RDONLY) as parent:
+        fd = os.open("tree", os.O_RDONLY, dir_fd=parent)
+        for _ in range(3000):
+            os.mkdir("d", dir_fd=fd)
+            inner = os.open("d", os.O_RDONLY, dir_fd=fd)
+            os.close(fd)
+            fd = inner
+        os.symlink(str(tmp_path / "kept"), "link", dir_fd=fd)
+        os.close(fd)
+        with pytest.raises(RemovalStopped):
+            remove_tree("tree", parent, tmp_path.stat().st_dev, iter([*[False] * 500, True]).__next__)
+        remove_tree("tree", parent, tmp_path.stat().st_dev, lambda: False)
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+    assert (tmp_path / "kept" / "precious").exists()
 
 
 def test_operations_at_a_limit_of_the_plan_are_counted_exactly(

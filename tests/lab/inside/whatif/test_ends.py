@@ -98,6 +98,41 @@ def _stored_on_it_stays_until_it_is_agreed_upon(folder: RunFolder, array: str) -
     assert "letters (4 B)" in fsconsole(*show).out
 
 
+def test_resume_offers_no_code_for_grown_or_inactive_array() -> None:
+    """A code was printed, and then refused; cleanup said that there is one for what `resume` refuses."""
+    folder = lab.detached_mirror()
+    lab.wait_for(folder, lab.is_in(0, StepKind.ARRAY_SYNC), "the mirror resyncs")
+    lab.kill_engines()
+    lab.hurry(200000)
+    (ours,) = lab.arrays().values()
+    subprocess.run(["mdadm", "--wait", ours.path], check=False, capture_output=True)
+    run("mdadm", ours.path, "--add", D)
+    run("mdadm", "--grow", ours.path, "--raid-devices=3")
+    _assert_no_code(folder, "has the member ubdh, which is not the run's")
+    lab.clear_disks()
+    lab.hurry(200)
+
+    folder = lab.detached_mirror()
+    lab.wait_for(folder, lab.is_in(0, StepKind.ARRAY_SYNC), "the mirror resyncs")
+    lab.kill_engines()
+    run("mdadm", "--stop", "/dev/md400")
+    settle()
+    for array in lab.arrays().values():
+        run("mdadm", "--stop", array.path)
+    run("mdadm", "-qI", A)
+    _assert_no_code(folder, "is an inactive array")
+
+
+def _assert_no_code(folder: RunFolder, reason: str) -> None:
+    told = fsconsole("cleanup", folder.name).out
+    assert reason in told
+    assert "prints the code" not in told
+    assert D not in told, "the run never had it"
+    shown = fsconsole("resume", folder.name, "--show")
+    assert "No consent is possible" in shown.out, shown
+    assert fsconsole("resume", folder.name).code not in (0, ExitCode.CONSENT_MISSING)
+
+
 def _write_unsampled(array: str) -> None:
     with open(array, "r+b", buffering=0) as file:
         size_bytes = file.seek(0, os.SEEK_END)
