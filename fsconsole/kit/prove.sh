@@ -10,15 +10,15 @@ in_words() { # WORD LIST
     case " $2 " in *" $1 "*) return 0 ;; *) return 1 ;; esac
 }
 
-# The kernel's name of a device: sdb for /dev/disk/by-id/wwn-0x5000.
-kernel_name() {
-    basename "$(readlink -f "$1")"
-}
-
 # The folder in sysfs of the device that a node leads to by its number.
 folder_of() {
     node=$(stat -L -c '0x%t 0x%T' "$1") || return 1
     readlink -e "/sys/dev/block/$((${node% *})):$((${node#* }))"
+}
+
+# The kernel's name of a device: sdb for /dev/disk/by-id/wwn-0x5000.
+kernel_name() {
+    basename "$(folder_of "$1")"
 }
 
 # The name of the whole disk of a device, given by its kernel name.
@@ -100,12 +100,8 @@ family_of() { # NAME
             [ ! -e "$slave" ] || pending="$pending ${slave##*/}"
         done
         file=$(value_of "/sys/class/block/$base/loop/backing_file" '')
-        case $file in
-        /dev/*)
-            [ -b "$file" ] || return 1
-            pending="$pending $(kernel_name "$file")"
-            ;;
-        esac
+        # A node may lie anywhere.
+        if [ -b "$file" ]; then pending="$pending $(kernel_name "$file")"; fi
     done
     printf '%s' "${members# }"
 }
@@ -158,10 +154,26 @@ node_use() {
     [ "$(blockdev --getro "$1")" = 0 ] || printf 'it is read-only'
 }
 
+# Lines of all mount tables. More processes than fit into the words of one command need xargs.
+mount_tables() {
+    printf '%s\n' /proc/[0-9]*/mountinfo | xargs cat 2>/dev/null | sort -u
+}
+
+# A path as it is, from a table of the kernel that has \040 for a blank.
+unescaped() { # PATH
+    case $1 in
+    *\\*) printf '%b' "$(printf '%s' "$1" | sed 's/\\\([0-7][0-7][0-7]\)/\\0\1/g')" ;;
+    *) printf '%s' "$1" ;;
+    esac
+}
+
 # The mounts of all mount namespaces: by number, by what the source and the options name, and by btrfs's own list.
 mount_use() {
     numbers=$(family_numbers) files=$(family_files)
-    cat /proc/[0-9]*/mountinfo 2>/dev/null | sort -u | while read -r _ _ number _ place rest; do
+    tables=$(mount_tables)
+    [ -n "$tables" ] || { printf 'the mounts cannot be read'; return 1; }
+    printf '%s\n' "$tables" | while read -r _ _ number _ place rest; do
+        set -f
         if in_words "$number" "$numbers"; then
             printf 'it, or a part of it, is mounted on %s' "$place"
             break
@@ -169,7 +181,7 @@ mount_use() {
         for word in $(printf '%s' "${rest#*- }" | tr ',:=' '   '); do
             case $word in
             /*)
-                if is_related "$word" "$numbers" "$files"; then
+                if is_related "$(unescaped "$word")" "$numbers" "$files"; then
                     printf 'it, or a part of it, is mounted on %s' "$place"
                     break 2
                 fi
@@ -184,8 +196,10 @@ mount_use() {
 
 swap_use() {
     numbers=$(family_numbers) files=$(family_files)
-    while read -r path _; do
+    while read -r path kind _; do
         [ "$path" != Filename ] || continue
+        if [ "$kind" = file ] && [ -z "$files" ]; then continue; fi
+        path=$(unescaped "$path")
         status=0
         is_related "$path" "$numbers" "$files" || status=$?
         case $status in
@@ -211,7 +225,7 @@ loop_use() {
     numbers=$(family_numbers) files=$(family_files)
     for file in /sys/block/loop*/loop/backing_file; do
         [ -e "$file" ] || continue
-        loop=${file#/sys/block/} below=$(cat "$file")
+        loop=${file#/sys/block/} below=$(value_of "$file" '')
         loop=${loop%%/*}
         if in_words "$loop" "$family"; then
             kind=$(stat -f -L -c %T "$below" 2>/dev/null) || { printf 'the file below it is not to be found'; return 1; }
@@ -221,7 +235,7 @@ loop_use() {
                 return 1
                 ;;
             esac
-            [ -n "$files" ] || [ -b "$below" ] || { printf 'the file below it cannot be determined'; return 1; }
+            leads_to "$below" "$loop" || { printf 'the file below it cannot be determined'; return 1; }
             continue
         fi
         same=$(loop_files | sed -n "s/^$loop //p")
@@ -229,10 +243,29 @@ loop_use() {
             printf 'the loop device %s stands on it, or on its file' "$loop"
             return
         fi
-        case $below in
-        /dev/*) [ -b "$below" ] || { printf 'the device below %s is not to be found' "$loop"; return 1; } ;;
-        esac
+        # Behind a path that leads nowhere, or elsewhere, may be a node that was deleted, or one of a container.
+        if [ -e "$file" ] && ! leads_to "$below" "$loop" && is_as_large "$loop"; then
+            printf 'what is below the loop device %s is not to be found, and may be it' "$loop"
+            return 1
+        fi
     done
+}
+
+# Is this path still that of what the kernel has open below a loop device?
+leads_to() { # PATH LOOP
+    place=$(stat -L -c %d:%i "$1" 2>/dev/null) || return 1
+    loop_files | grep -qxF "$2 $place"
+}
+
+# Does a loop device end where one of the family does, as it would over that one, or before by its limit?
+is_as_large() { # LOOP
+    end=$(($(value_of "/sys/block/$1/loop/offset" 0) + $(value_of "/sys/block/$1/size" 0) * 512))
+    limit=$(value_of "/sys/block/$1/loop/sizelimit" 0)
+    for name in $family; do
+        rest=$(($(value_of "/sys/class/block/$name/size" 0) * 512 - end))
+        if [ "$rest" -ge 0 ] && { [ "$rest" -lt 512 ] || [ "$limit" != 0 ]; }; then return 0; fi
+    done
+    return 1
 }
 
 # Partitions may overlap.
@@ -265,6 +298,13 @@ group_use() {
         *TYPE=btrfs*)
             mounted=$(printf '%s\n' "$kind" | sed -n 's/^UUID=//p')
             if [ -e "/sys/fs/btrfs/$mounted" ]; then printf 'its btrfs is mounted without it'; return; fi
+            ;;
+        *TYPE=erofs*)
+            # The path of such a mount is one of the past, or of another process.
+            if mount_tables | grep -q ' 0:[0-9]* .* - erofs '; then
+                printf 'an erofs is mounted from a file, which may be the one below it'
+                return 1
+            fi
             ;;
         esac
     done
@@ -445,9 +485,12 @@ openers() {
     done
     log=$(mktemp)
     list=$({
-        timeout 120 find -L /proc/[0-9]*/task/[0-9]*/fd /proc/[0-9]*/map_files -maxdepth 1 \
-            \( -type b -exec stat -L -c 'block %t:%T %n' {} + \) -o \( -type c -exec stat -L -c 'char %t:%T %n' {} + \) -o \
-            \( -type f -printf 'file %D:%i %p\n' \) || echo "end $?"
+        # shellcheck disable=SC2016 # the inner shell expands it
+        printf '%s\n' /proc/[0-9]*/task/[0-9]*/fd /proc/[0-9]*/map_files |
+            timeout 120 xargs sh -c '[ $# != 0 ] || exit 255; find -L "$@" -maxdepth 1 \
+                \( -type b -exec stat -L -c "block %t:%T %n" {} + \) -o \
+                \( -type c -exec stat -L -c "char %t:%T %n" {} + \) -o \
+                \( -type f -printf "file %D:%i %p\n" \)' sh || echo "end $?"
         ring_files
     } 2>"$log")
     # One that ends meanwhile is no matter. Init alone may be hidden by a security module: it opens no disks.
@@ -460,8 +503,8 @@ openers() {
         char) in_words "$number" "$generic" || continue ;;
         file) in_words "$number" "$files" || continue ;;
         end)
-            # 124 is a timeout; find's own 1 is for files that went away.
-            [ "$number" != 124 ] || printf 'the processes do not answer'
+            # 124 is a timeout; find's own 1, by xargs 123, is for files that went away.
+            [ "$number" = 123 ] || printf 'the processes cannot be looked at'
             continue
             ;;
         esac
@@ -475,7 +518,7 @@ openers() {
 
 # Files that are registered with an io_uring, which keeps them open when their descriptors are closed.
 ring_files() {
-    find /proc/[0-9]*/fd -maxdepth 1 -lname '*io_uring*' | while read -r ring; do
+    printf '%s\n' /proc/[0-9]*/fd | xargs sh -c 'find "$@" -maxdepth 1 -lname "*io_uring*"' sh | while read -r ring; do
         process=${ring%/fd/*}
         sed -n '/^UserFiles:/,/^UserBufs:/s/^ *[0-9]*: *//p' "$process/fdinfo/${ring##*/}" | while read -r path; do
             case $path in /*) ;; *) path=/dev/$path ;; esac
@@ -491,7 +534,7 @@ exclusive_use() {
 
 # Files that expect the device later, by any of its names.
 named_use() {
-    kernel=$(kernel_name "$1") names='' tags=''
+    kernel=$(kernel_name "$1") names='' tags='' ids='' numbers='' places=''
     for part in "/sys/class/block/$kernel" "/sys/class/block/$kernel"/*/partition; do
         [ -e "$part" ] || continue
         part=${part%/partition} && part=${part##*/}
@@ -499,26 +542,91 @@ named_use() {
         tags="$tags $({
             blkid --probe --output export "/dev/$part" 2>/dev/null | sed -n 's/^[A-Z_]*\(UUID\|LABEL\|NAME\)=//p'
             sed -n 's/^PART\(UUID\|NAME\)=//p' "/sys/class/block/$part/uevent"
-            disk_labels "$(disk_name "$part")" | tr ' ' '\n' | sed '/^$/d'
         } | sed 's/[^[:alnum:]_-]/.*/g' | tr '\n' ' ')"
+        # A partition has the disk's number with its own behind it.
+        suffix=
+        if [ -e "/sys/class/block/$part/partition" ]; then
+            suffix="([^[:alnum:]][^[:space:]]*)?-part$(cat "/sys/class/block/$part/partition")"
+        fi
+        tags="$tags $(disk_labels "$(disk_name "$part")" | tr ' ' '\n' |
+            sed "/^\$/d; s/[^[:alnum:]_-]/.*/g; s/^0x/(0x|3)/; s/\$/$suffix/" | tr '\n' ' ')"
+        number=$(cat "/sys/class/block/$part/dev")
+        major=${number%:*} minor=${number#*:}
+        numbers="$numbers|$number|0*$(printf '%x' $((minor & 255 | major << 8 | (minor >> 8) << 20)))"
+        places="$places $number"
     done
+    # Of a disk sdb sdb1 is meant, too, also when there is no partition; of sdb1 not sdb10.
+    paths=$(for word in $names; do
+        case $word in *[0-9]) after='(p[0-9]+)?' ;; *) after='[0-9]*' ;; esac
+        printf '|%s%s' "$(printf '%s' "$word" | sed 's,[^[:alnum:]_/-],.,g')" "$after"
+    done)
+    file=$(value_of "/sys/class/block/$kernel/loop/backing_file" '')
+    [ -z "$file" ] || paths="$paths|$(printf '%s' "$file" | sed 's,[^[:alnum:]_/-],.,g')"
+    # An odd letter of a label may be written in several ways, and matches anything here; a long number is known anywhere.
+    set -f
+    labels=
+    for word in $tags; do
+        labels="$labels|$word"
+        id=$(printf '%s' "$word" | tr -d -- -)
+        case $id in *[!0-9a-fA-F]*) ;; ????????????????*) ids="$ids|$id" ;; esac
+    done
+    set +f
+    pattern="(${paths#|}|(root|resume)=(${numbers#|})"
+    [ -z "$labels" ] || pattern="$pattern|((LABEL|UUID|ID)=[\"']?|/by-[a-z]*/[^[:space:]]*)(${labels#|})"
+    pattern="$pattern)([^[:alnum:]]|\$)"
     # shellcheck disable=SC2154 # patterns, which the loop expands
     for file in $named_in; do
         [ -f "$file" ] || continue
-        lines=$(sed 's/^[[:space:]]*#.*//' "$file")
-        for word in $names; do
-            case $lines in *"$word"*) printf '%s names it' "$file"; return ;; esac
-        done
-        # An odd letter of a label may be written in several ways, and matches anything here.
-        set -f
-        for word in $tags; do
-            if printf '%s\n' "$lines" | grep -qiE "((LABEL|UUID|ID)=[\"']?|/by-[a-z]*/[^[:space:]]*)$word"; then
-                printf '%s names it' "$file"
-                return
-            fi
-        done
-        set +f
+        lines=$(spellings "$file") || { printf '%s cannot be read' "$file"; return 1; }
+        if printf '%s\n' "$lines" | grep -qiE -e "$pattern" ||
+            { [ -n "$ids" ] && printf '%s\n' "$lines" | tr -d ':-' | grep -qiE -e "(${ids#|})"; } ||
+            printf '%s\n' "$lines" | leads_here "$places"; then
+            printf '%s names it' "$file"
+            return
+        fi
     done
+}
+
+# Does a path below /dev in a text lead to one of these devices, however it is written?
+leads_here() { # NUMBERS
+    tr " \t\"'<>,;=)" '[\n*]' | sed -n 's,.*\(/dev/.*\),\1,p' | sort -u | {
+        while read -r path; do
+            if is_related "$path" "$1" ''; then exit 0; fi
+        done
+        exit 1
+    }
+}
+
+# The lines of a file without comments: as they are, with escapes undone up to three times, and units as paths.
+spellings() { # FILE
+    awk '
+        function code(digits, base,   i, value) {
+            value = 0
+            for (i = 1; i <= length(digits); i++)
+                value = value * base + index("0123456789abcdef", tolower(substr(digits, i, 1))) - 1
+            return sprintf("%c", value)
+        }
+        function plain(text,   done, word) {
+            gsub(/%%/, "%", text)
+            while (match(text, /\\x[0-9a-fA-F][0-9a-fA-F]|\\[0-3][0-7][0-7]/)) {
+                word = substr(text, RSTART + 1, RLENGTH - 1)
+                done = done substr(text, 1, RSTART - 1) (word ~ /^x/ ? code(substr(word, 2), 16) : code(word, 8))
+                text = substr(text, RSTART + RLENGTH)
+            }
+            return done text
+        }
+        /^[[:space:]]*[#;]/ { next }
+        {
+            print; once = plain($0); print once; twice = plain(once); print twice; print plain(twice)
+            rest = $0
+            while (match(rest, /dev-[^[:space:]]*\.(device|swap)/)) {
+                unit = substr(rest, RSTART, RLENGTH)
+                rest = substr(rest, RSTART + RLENGTH)
+                gsub(/-/, "/", unit)
+                gsub(/\.(device|swap)/, " ", unit)
+                print "/" plain(unit)
+            }
+        }' <"$1"
 }
 
 is_zero() { # DEVICE OFFSET BYTES
@@ -532,8 +640,11 @@ content_of() {
     found=$(printf '%s' "$found" | grep -v '^#' | tr '\n' ' ') || :
     [ -z "$found" ] || { printf 'signatures: %s' "$found"; return; }
     status=0
-    blkid --probe "$1" >/dev/null 2>&1 || status=$?
-    [ "$status" = 2 ] || { printf 'a filesystem or an array, by blkid'; return; }
+    found=$(blkid --probe --output export "$1" 2>/dev/null) || status=$?
+    # Of a partition it also lists the table's entry, which is on the disk.
+    found=$(printf '%s' "$found" | grep -v '^\(DEVNAME\|PART_ENTRY_[A-Z]*\)=') || :
+    case $status in 0 | 2) ;; *) found=$status ;; esac
+    [ -z "$found" ] || { printf 'a filesystem or an array, by blkid'; return; }
     for part in "/sys/class/block/$(kernel_name "$1")"/*/partition; do
         [ ! -e "$part" ] || { printf 'partitions'; return; }
     done

@@ -7,9 +7,11 @@ import fcntl
 import json
 import os
 import shutil
+import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,7 @@ from fsconsole.devices.content import sample_offsets
 from fsconsole.errors import ExitCode
 from fsconsole.kit.values import Kit, KitDevice
 from fsconsole.text import MIB
-from tests.conftest import MakeLoopDevice, run
+from tests.conftest import MakeLoopDevice, run, wait_until
 from tests.lab.soak import tried
 from tests.loop.gate_cases import file_below, held_by_another_process, loop_over, unchanged, write
 from tests.loop.places import Place, place_in
@@ -84,6 +86,30 @@ def mounted_twin(device: str, folder: Path) -> Iterator[None]:
             yield
 
 
+def remove_partition(disk: str, number: int) -> None:
+    """Remove it once nobody who looks at all disks has it open."""
+    argv = ("delpart", disk, str(number))
+    wait_until(lambda: subprocess.run(argv, check=False, capture_output=True).returncode == 0, " ".join(argv))
+
+
+@contextlib.contextmanager
+def partitions(disk: str, *starts: int, sectors: int) -> Iterator[None]:
+    """Give a disk partitions from these sectors on; they would outlast the loop device's file."""
+    with contextlib.ExitStack() as stack:
+        for number, start in enumerate(starts, start=1):
+            run("addpart", disk, str(number), str(start), str(sectors))
+            stack.callback(remove_partition, disk, number)
+        yield
+
+
+@contextlib.contextmanager
+def attached_by_a_lost_node(device: str, folder: Path) -> Iterator[None]:
+    os.mknod(folder / "node", 0o600 | 0o060000, os.stat(device).st_rdev)
+    with loop_over(str(folder / "node")):
+        os.unlink(folder / "node")
+        yield
+
+
 @contextlib.contextmanager
 def opened_by_another_node(device: str, folder: Path) -> Iterator[None]:
     number = os.stat(device).st_rdev
@@ -147,6 +173,7 @@ USES: dict[str, Hazard] = {
     "file-mapped": lambda device, _: program(_MAPPED, file_below(device)),
     "mounted-part": mounted_part,
     "mounted-twin": mounted_twin,
+    "attached-by-a-lost-node": attached_by_a_lost_node,
     "part-attached": lambda device, _: loop_over(device, "--offset", str(MIB), "--sizelimit", str(MIB)),
     "mounted-elsewhere": mounted_elsewhere,
     "swapped-on": swapped_on,
@@ -369,3 +396,133 @@ def test_apply_finds_every_spelling_of_its_mount_point(device: str, place: Place
 def test_offsets_in_the_script_are_those_of_the_gate(tmp_path: Path) -> None:
     text = script_of(kit_of(devices=(KitDevice("/dev/sdx", SIZE, "/dev/sdx"),)))
     assert f"/dev/sdx) echo '{' '.join(map(str, sample_offsets(SIZE)))}' ;;" in text
+
+
+UUID_ON_IT = "0a1b2c3d-1111-4222-8333-444455556666"
+NAMES = {
+    "odd-path": ("fstab", "/dev/./NAME /srv/x ext4 noauto 0 0"),
+    "file-below": ("fstab", "FILE /srv/x ext4 loop,noauto 0 0"),
+    "escaped-label": ("fstab", r"LABEL=d\141ta /srv/x ext4 noauto 0 0"),
+    "uuid-without-dashes": ("fstab", "UUID=0a1b2c3d111142228333444455556666 /srv/x ext4 noauto 0 0"),
+    "number": ("kernel/cmdline", "quiet resume=7:MINOR"),
+    "hexadecimal-number": ("kernel/cmdline", "root=07HEX"),
+    "luks-uuid": ("kernel/cmdline", f"rd.luks.uuid=luks-{UUID_ON_IT}"),
+    "unit": ("systemd/system/srv-x.mount", "BindsTo=dev-NAME.device"),
+    "unit-of-a-link": ("systemd/system/srv-x.mount", r"After=dev-disk-by\x2dlabel-data.device"),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_script_without_fsconsole_finds_every_spelling(device: str, place: Place, tmp_path: Path, name: str) -> None:
+    run("mkfs.ext4", "-q", "-F", "-L", "data", "-U", UUID_ON_IT, device)
+    file, text = NAMES[name]
+    minor = os.minor(os.stat(device).st_rdev)
+    text = text.replace("NAME", Path(device).name).replace("FILE", file_below(device))
+    path = place.etc / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as entries:
+        entries.write(text.replace("MINOR", str(minor)).replace("HEX", f"{minor:02x}") + "\n")
+    script = kit_in(tmp_path / "kit", device)
+    with unchanged(device):
+        assert place.run(*FSCONSOLE, "prove", device).returncode == ExitCode.DEVICE_REFUSED
+        done = apply(place, script, "--overwrite", device)
+        assert (done.returncode, f"/etc/{file} names it" in done.stderr) == (1, True), done
+
+
+def test_script_without_fsconsole_tells_similar_names_apart(device: str, place: Place, tmp_path: Path) -> None:
+    run("mkfs.ext4", "-q", "-F", "-L", "data", "-U", UUID_ON_IT, device)
+    with (place.etc / "fstab").open("a") as fstab:
+        fstab.write(f"{device}0 /srv/x ext4 noauto 0 0\nLABEL=data2 /srv/y ext4 noauto 0 0\n")
+        fstab.write(f"{file_below(device)}x /srv/z ext4 noauto 0 0\n# {device} /srv/w ext4 noauto 0 0\n")
+    done = apply(place, kit_in(tmp_path / "kit", device), "--overwrite", device)
+    assert done.returncode == 0, done.stderr
+
+
+def test_script_without_fsconsole_passes_unrelated_files(device: str, place: Place, tmp_path: Path) -> None:
+    """Other loop devices over a file below /dev and over a deleted one; a swap file with a blank in its name."""
+    memory, deleted, swap = Path("/dev/shm") / tmp_path.name, tmp_path / "deleted", tmp_path / "swap file"
+    for path, size in ((memory, 3 * MIB), (deleted, 5 * MIB)):
+        path.touch()
+        os.truncate(path, size)
+    swap.write_bytes(bytes(MIB))
+    swap.chmod(0o600)
+    run("mkswap", "-q", str(swap))
+    try:
+        with loop_over(str(memory)), loop_over(str(deleted)):
+            deleted.unlink()
+            run("swapon", "--priority", "0", str(swap))
+            done = apply(place, kit_in(tmp_path / "kit", device))
+    finally:
+        subprocess.run(("swapoff", str(swap)), check=False, capture_output=True)
+        memory.unlink()
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("shell", [shell for shell in ("dash", "bash") if shutil.which(shell)])
+def test_openers_among_more_threads_than_one_command_names(
+    device: str, place: Place, tmp_path: Path, shell: str
+) -> None:
+    """A small stack leaves a command 128 KiB for its words; a few thousand threads are more."""
+    script = kit_in(tmp_path / "kit", device)
+    text = (
+        "import sys, threading\nfile = open(sys.argv[1], 'rb')\nthreading.stack_size(65536)\nend = threading.Event()\n"
+    )
+    text += "for _ in range(4500): threading.Thread(target=end.wait).start()\n"
+    text += "print('open', flush=True)\nsys.stdin.read()\nend.set()"
+    with program(text, device), unchanged(device):
+        done = place.run("sh", "-c", f'ulimit -s 160; exec {shell} "$0" --devices-only', str(script))
+    assert (done.returncode, "is refused" in done.stderr) == (1, True), done
+
+
+@pytest.mark.parametrize("shell", [shell for shell in ("dash", "bash") if shutil.which(shell)])
+def test_apply_with_closed_outputs_writes_none_of_them_to_the_device(
+    device: str, place: Place, tmp_path: Path, shell: str
+) -> None:
+    script = kit_in(tmp_path / "kit", device)
+    done = place.run("sh", "-c", f'exec {shell} "$0" --devices-only <&- >&- 2>&-', str(script))
+    assert done.returncode == 0
+    assert 'TYPE="ext4"' in run("blkid", "--probe", device)
+    with open(device, "rb") as file:
+        assert file.read(1024) == bytes(1024)
+
+
+def test_script_without_fsconsole_formats_a_blank_partition_beside_a_mounted_one(
+    loop_device: MakeLoopDevice, place: Place, tmp_path: Path
+) -> None:
+    """With a table on the disk, of which blkid says something for each partition."""
+    disk, sectors = loop_device(2 * SIZE + 2 * MIB), SIZE // 512
+    starts = (2048, 2048 + sectors)
+    entries = b"".join(struct.pack("<4xB3xII", 0x83, start, sectors) for start in starts)
+    write(disk, 440, b"lab!" + bytes(2) + entries + bytes(32) + b"\x55\xaa")
+    with partitions(disk, *starts, sectors=sectors):
+        run("mkfs.ext4", "-q", f"{disk}p2")
+        with (place.etc / "fstab").open("a") as fstab:
+            fstab.write("PARTUUID=2162616c-02 /srv/x ext4 noauto 0 0\n")
+        with mounted(f"{disk}p2", tmp_path / "data"):
+            done = apply(place, kit_in(tmp_path / "kit", f"{disk}p1"))
+        assert done.returncode == 0, done.stderr
+        refused = apply(place, kit_in(tmp_path / "kit", f"{disk}p2"))
+        assert (refused.returncode, "is refused" in refused.stderr) == (1, True), refused
+
+
+LINKS = {
+    "wwn-0x5000c500a1b2c3d4": (False, True),
+    "wwn-0x5000c500a1b2c3d4-part1": (True, True),
+    "wwn-0x5000c500a1b2c3d4-part2": (False, True),
+    "wwn-0x5000c500a1b2c3d4-part10": (False, True),
+    "scsi-35000c500a1b2c3d4-part1": (True, True),
+    "ata-DISK_SER1AL-part2": (False, True),
+    "ata-DISK_SER1AL2-part1": (False, False),
+}
+
+
+def test_script_without_fsconsole_finds_the_partition_of_a_hardware_link(
+    loop_device: MakeLoopDevice, tmp_path: Path
+) -> None:
+    disk = loop_device(SIZE)
+    source, table = (files("fsconsole.kit") / "prove.sh").read_text("utf-8"), tmp_path / "fstab"
+    source += f"\nset -eu\ndisk_labels() {{ echo 0x5000c500a1b2c3d4 SER1AL; }}\nnamed_in={table}\nnamed_use $1\n"
+    with partitions(disk, 2048, sectors=2048):
+        for link, named in LINKS.items():
+            table.write_text(f"/dev/disk/by-id/{link} /srv/x ext4 noauto 0 0\n")
+            assert tuple(run("sh", "-c", source, "sh", name) != "" for name in (f"{disk}p1", disk)) == named, link
