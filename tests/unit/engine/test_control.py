@@ -224,7 +224,7 @@ def test_request_is_answered_after_idle_and_slow_callers(served, monkeypatch):
 
         threading.Thread(target=drip).start()
         ask(folder, Verb.PAUSE, wait_s=6)
-    assert heard == [Verb.PAUSE]
+    assert heard == [ControlRequested(Verb.PAUSE)]
 
 
 def test_a_run_without_an_engine_says_so_and_a_socket_that_a_killed_one_left_is_replaced(tmp_path):
