@@ -74,9 +74,16 @@ prove_by_fsconsole() { # free|blank DEVICE IDENTITY
 prove_by_script() { # free|blank DEVICE
     for check in node_use mount_use swap_use holder_use loop_use overlap_use group_use system_use other_path_use \
         export_use reservation_use lock_use open_use exclusive_use named_use; do
-        family=$(family_of "$(kernel_name "$2")") || die "$2 is refused: what it lies on cannot be determined."
-        use=$($check "$2") || die "$2 is refused: ${use:-$check: cannot be determined}."
-        [ -z "$use" ] || die "$2 is refused: $use."
+        # Other loop devices may come and go meanwhile, and udev looks at what was written: only what lasts counts.
+        for attempt in 1 2 3; do
+            reason='' status=0
+            family=$(family_of "$(kernel_name "$2")") || reason='what it lies on cannot be determined' status=1
+            [ "$status" != 0 ] || reason=$($check "$2") || status=$?
+            [ "$status" != 0 ] || [ -n "$reason" ] || break
+            [ "$attempt" = 3 ] || sleep 0.5
+        done
+        [ "$status" = 0 ] || die "$2 is refused: ${reason:-$check: cannot be determined}."
+        [ -z "$reason" ] || die "$2 is refused: $reason."
     done
     [ "$1" = blank ] || return 0
     content=$(content_of "$2") || die "$2 is refused: it cannot be read."
@@ -456,16 +463,11 @@ lock_use() {
     done
 }
 
-# Who has it open or mapped, in any process; who only passes by (udev) is waited for.
+# Who has it open or mapped, in any process.
 open_use() {
     [ "$(value_of /proc/2/comm '')" = kthreadd ] ||
         { printf 'processes outside of this container are not to be seen'; return 1; }
-    for _ in 1 2 3; do
-        use=$(openers) || { printf '%s' "$use"; return 1; }
-        [ -n "$use" ] || return 0
-        sleep 0.5
-    done
-    printf '%s' "$use"
+    openers
 }
 
 openers() {
