@@ -7,6 +7,7 @@ import os
 import select
 import shutil
 import struct
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -55,6 +56,37 @@ class Delay:
         for descriptor in self._waiting:
             with suppress(OSError):
                 os.close(descriptor)
+
+
+@contextmanager
+def exec_held(tool: str, directory: Path, barrier: Path) -> Iterator[str]:
+    """Hold each exec of a tool that is to wipe while a file is there; yields a PATH for whoever is to be held."""
+    directory.mkdir()
+    with exec_delayed(tool, directory) as (delay, path):
+        over = threading.Event()
+
+        def serve() -> None:
+            while not over.is_set():
+                with suppress(AssertionError):
+                    pid = delay.arrive(0.1)
+                    while _is_traced(pid) and barrier.exists() and not over.wait(0.02):
+                        pass
+                    delay.let_go()
+
+        server = threading.Thread(target=serve)
+        server.start()
+        try:
+            yield path
+        finally:
+            over.set()
+            server.join()
+
+
+def _is_traced(pid: int) -> bool:
+    """Return whether an engine watches a process: it does not watch a tool that only says its version."""
+    with suppress(FileNotFoundError):
+        return "TracerPid:\t0\n" not in Path(f"/proc/{pid}/status").read_text()
+    return False
 
 
 @contextmanager

@@ -35,12 +35,12 @@ from fsconsole.tui.widgets.lists import List
 from tests.conftest import run
 from tests.lab.soak import tried
 from tests.loop.commands import OwnLoop
+from tests.loop.delayed_exec import exec_held
 from tests.loop.gate_cases import digest, sparse, unchanged, write
 from tests.loop.runs import (
     THREE_CELLS_PLAN,
     TINY_PLAN,
     assert_nothing_left,
-    hold_program,
     succeed,
     wait_for_end,
     written,
@@ -62,9 +62,10 @@ def device(own_scratch: Scratch) -> str:
 def mkfs_barrier(tmp_path, device, monkeypatch):
     """A file; as long as it is there, no filesystem is made on the device: its cell waits for the test."""
     barrier = tmp_path / "mkfs-waits"
-    hold_program("mkfs.ext4", device, barrier, monkeypatch)
-    yield barrier
-    barrier.unlink(missing_ok=True)
+    with exec_held("mkfs.ext4", tmp_path / "held", barrier) as path:
+        monkeypatch.setenv("PATH", path)
+        yield barrier
+        barrier.unlink(missing_ok=True)
 
 
 async def seen(pilot, holds) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 
 import pytest
 
@@ -19,6 +20,7 @@ from fsconsole.model.state import RunState
 from fsconsole.results.grid import build_grid
 from fsconsole.text import MIB
 from tests.conftest import run, wait_until
+from tests.loop.delayed_exec import exec_held
 from tests.loop.runs import (
     arguments_of,
     assert_nothing_left,
@@ -135,43 +137,47 @@ def test_stopped_pilot_is_repeated(tmp_path, device):
     assert state.cells[0].value(Metric.LAST_DONE) > 0.8
 
 
-def test_stopped_mkfs_is_named(tmp_path, device, monkeypatch):
+def test_stopped_check_is_named(tmp_path, device, monkeypatch):
     barrier = tmp_path / "barrier"
     barrier.touch()
-    hold_program("mkfs.ext4", device, barrier, monkeypatch)
-    folder = new_run(
-        f'order = "as-listed"\n{ROUNDS.replace("repeats = 5", "repeats = 1")}', device, str(tmp_path / "runs")
-    )
+    hold_program("e2fsck", device, barrier, monkeypatch)
+    plan = ROUNDS.replace("repeats = 5", "repeats = 1").replace("check = false", "check = true")
+    folder = new_run(f'order = "as-listed"\n{plan}', device, str(tmp_path / "runs"))
     start_engine(folder)
-    wait_for(folder, is_in(0, StepKind.MKFS))
+    wait_for(folder, is_in(0, StepKind.CHECK_EMPTY))
     engine = engine_of(folder)
-    wait_until(lambda: tools_of(engine) != [], "mkfs runs")
+    wait_until(lambda: tools_of(engine) != [], "e2fsck runs")
     stop_for(4.0, tools_of(engine)[:1])
     barrier.unlink()
     wait_for_end(folder)
     state = read_state(folder)
     assert cells_with_gap(state) == [0]
-    assert any("mkfs.ext4 was stopped (SIGSTOP) for " in w.reason for w in state.cells[0].warnings)
+    assert any("e2fsck was stopped (SIGSTOP) for " in w.reason for w in state.cells[0].warnings)
 
 
 def tools_of(engine: int) -> list[int]:
-    return [pid for pid in descendants(engine) if any("mkfs.ext4" in word for word in arguments_of(pid))]
+    return [pid for pid in descendants(engine) if any("e2fsck" in word for word in arguments_of(pid))]
 
 
 @pytest.mark.parametrize(("tool", "kind"), [("mkfs.ext4", StepKind.MKFS), ("e2fsck", StepKind.CHECK_EMPTY)])
 def test_engine_stopped_in_step_is_named(tmp_path, device, monkeypatch, tool: str, kind: StepKind) -> None:
     barrier = tmp_path / "barrier"
     barrier.touch()
-    hold_program(tool, device, barrier, monkeypatch)
     plan = (
         f'order = "as-listed"\n{ROUNDS.replace("repeats = 5", "repeats = 2").replace("check = false", "check = true")}'
     )
     folder = new_run(plan, device, str(tmp_path / "runs"))
-    start_engine(folder)
-    wait_for(folder, is_in(0, kind))
-    stop_for(4.0, only_engine(engine_of(folder)))
-    barrier.unlink()
-    wait_for_end(folder)
+    with ExitStack() as stack:
+        if kind is StepKind.MKFS:
+            path = stack.enter_context(exec_held(tool, tmp_path / "held", barrier))
+            monkeypatch.setenv("PATH", path)
+        else:
+            hold_program(tool, device, barrier, monkeypatch)
+        start_engine(folder)
+        wait_for(folder, is_in(0, kind))
+        stop_for(4.0, only_engine(engine_of(folder)))
+        barrier.unlink()
+        wait_for_end(folder)
     assert cells_with_gap(read_state(folder)) == [0]
 
 

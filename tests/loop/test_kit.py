@@ -239,7 +239,8 @@ def test_a_filesystem_whose_making_was_interrupted_is_not_taken_for_whole(
     assert "is overwritten" in place.apply(kit, "--overwrite", blank)
     assert place.verify(kit) == {}
     assert "Nothing was changed" in place.apply(kit)
-    assert not list(Path("/var/lib").glob("fsconsole-kit-*"))
+    uuid = json.loads((kit / "kit.json").read_text())["uuid"]
+    assert not list(Path("/var/lib").glob(f"fsconsole-kit-{uuid}.*"))
 
 
 MAKES = [

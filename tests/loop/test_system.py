@@ -24,7 +24,6 @@ from fsconsole.system.block import ExtentFlag, RawExtent, extents
 from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.mounts import engine_argv
 from fsconsole.system.processes import (
-    OpenDescriptor,
     Target,
     holders_of,
     own_pid_in_host_proc,
@@ -51,7 +50,8 @@ def test_a_process_that_has_a_device_open_is_found_by_any_node(loop_device: Make
     assert holders_of(frozenset({number}), frozenset()) == ()
     with spawn(Command(("/bin/sh", "-c", f"exec 7<'{node}'; echo open; read x"))) as running:
         assert running.receive(LIMIT_S) == "open"
-        assert holders_of(frozenset({number}), frozenset()) == (OpenDescriptor(running.pid, "sh", str(node), number),)
+        (holder,) = holders_of(frozenset({number}), frozenset())
+        assert (holder.pid, holder.command, holder.path, holder.target) == (running.pid, "sh", str(node), number)
         assert holders_of(frozenset({number}), frozenset({running.pid})) == ()
         assert holders_of(frozenset({os.stat("/dev/null").st_rdev}), frozenset()) == ()
 
